@@ -1,0 +1,20 @@
+"""The catalogue of causes: record schema, loading, templates, pages, explanations, checks."""
+
+from triage.catalogue.explain import as_json, as_page, as_text
+from triage.catalogue.lint import Problem, lint
+from triage.catalogue.load import bundled_patterns, load
+from triage.catalogue.lookup import find, related
+from triage.catalogue.schema import schema
+
+__all__ = [
+    "Problem",
+    "as_json",
+    "as_page",
+    "as_text",
+    "bundled_patterns",
+    "find",
+    "lint",
+    "load",
+    "related",
+    "schema",
+]

@@ -1,0 +1,212 @@
+"""Loading the catalogue: the bundled records and flags, and the users' own records over them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import orjson
+
+from triage.catalogue.inherit import overlay, resolve
+from triage.catalogue.page import read_page
+from triage.catalogue.record import parse_record
+from triage.errors import RecordError
+from triage.model import Catalogue, Cause, Json
+
+PAGE_SUFFIXES = (".txt", ".md")
+SUFFIXES = (".json", *PAGE_SUFFIXES)
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_NOT_RECORDS = ("readme.md", "readme.txt", "schema.json")
+
+
+class Flags(Mapping[str, frozenset[str]]):
+    """Release to the flags that it has, worked out when asked for.
+
+    Hundreds of flags times dozens of releases would take longer to set up than all records.
+    """
+
+    def __init__(self, releases: Sequence[str], ranges: Mapping[str, Sequence[Sequence[str]]]) -> None:
+        """Take the file's content.
+
+        Args:
+            releases: the known releases, oldest first.
+            ranges: flag to its ranges of consecutive releases, each as first and last.
+        """
+        self._releases = tuple(releases)
+        self._place = {release: place for place, release in enumerate(releases)}
+        self._ranges = ranges
+
+    def __getitem__(self, release: str) -> frozenset[str]:
+        """The flags of a release; KeyError where it is not known."""
+        place, of = self._place[release], self._place
+        return frozenset(
+            flag
+            for flag, ranges in self._ranges.items()
+            if any(of[first] <= place <= of[last] for first, last in ranges)
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        """The releases, oldest first."""
+        return iter(self._releases)
+
+    def __len__(self) -> int:
+        """How many releases are known."""
+        return len(self._releases)
+
+
+def bundled_patterns() -> Path:
+    """The folder of the bundled records, sites and flags: inside the package, else the checkout's.
+
+    Raises:
+        RecordError: there is none.
+    """
+    for folder in (_PACKAGE / "_patterns", _PACKAGE.parent / "patterns"):
+        if (folder / "causes").is_dir():
+            return folder
+    hint = "install vllm-triage again"
+    raise RecordError("the bundled records are missing", hint, file=str(_PACKAGE / "_patterns"))
+
+
+def load(directories: Sequence[Path] = (), *, bundled: bool = True) -> Catalogue:
+    """Load the catalogue.
+
+    Args:
+        directories: folders with users' records (``*.json``, and pages as ``*.txt`` or ``*.md``, at any depth);
+            a later one wins over an earlier one, and all over the bundled records.
+        bundled: whether to start from the bundled records and flags.
+
+    Returns:
+        The causes, by slug, and the flags of each release of vLLM.
+
+    Raises:
+        RecordError: a folder is missing or a record is wrong; nothing is skipped.
+    """
+    causes: tuple[Cause, ...] = ()
+    flags: Mapping[str, frozenset[str]] = {}
+    if bundled:
+        patterns = bundled_patterns()
+        causes = resolve(_checked(read_file(path) for path in record_files(patterns / "causes")))
+        flags = load_flags(patterns / "flags" / "vllm.json")
+    for directory in directories:
+        causes = overlay(causes, _checked(read_file(path, user=True) for path in record_files(directory)))
+    return Catalogue(causes, flags)
+
+
+def record_files(directory: Path) -> list[Path]:
+    """The record files of a folder, at any depth, sorted.
+
+    A folder laid out as the project's ``patterns`` has them in ``causes``. READMEs, ``schema.json`` and hidden
+    files are no records.
+
+    Args:
+        directory: the folder.
+
+    Raises:
+        RecordError: it is no folder, or cannot be read.
+    """
+    if not directory.is_dir():
+        what = "is a file, should be a folder" if directory.exists() else "there is no such folder"
+        raise RecordError(what, "give the folder that holds the record files", file=str(directory))
+    root = directory / "causes" if (directory / "causes").is_dir() else directory
+    found: list[Path] = []
+    for folder, below, names in os.walk(root, onerror=_unreadable, followlinks=False):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        found.extend(
+            Path(folder, name)
+            for name in names
+            if name.endswith(SUFFIXES) and not name.startswith(".") and name.lower() not in _NOT_RECORDS
+        )
+    return sorted(found)
+
+
+def read_file(path: Path, *, user: bool = False) -> Cause:
+    """Read one record file or page.
+
+    Args:
+        path: the file.
+        user: whether it is a user's, see :func:`triage.catalogue.record.parse_record`.
+
+    Raises:
+        RecordError: it cannot be read, or the record is wrong.
+    """
+    return parse_record(read_data(path), str(path), user)
+
+
+def read_data(path: Path) -> Mapping[str, Json]:
+    """The object that a record file holds, or that a page says.
+
+    Args:
+        path: the file.
+
+    Raises:
+        RecordError: it cannot be read, is no JSON, or no page.
+    """
+    raw = _read(path)
+    if path.suffix in PAGE_SUFFIXES:
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise RecordError(f"is not UTF-8 at byte {error.start}", "save it as UTF-8", file=str(path)) from error
+        return read_page(text, str(path))
+    try:
+        data: Mapping[str, Json] = orjson.loads(raw.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError as error:
+        message = f"is no valid JSON: line {error.lineno}, column {error.colno}: {error.msg}"
+        raise RecordError(message, "mend the text there: a comma, a quote or a bracket", file=str(path)) from error
+    return data
+
+
+def load_flags(path: Path) -> Mapping[str, frozenset[str]]:
+    """The flags of each release.
+
+    Args:
+        path: the generated file, ``{"releases": [...], "flags": {"--x": [["0.6.0", "0.33.0"]]}}``.
+
+    Returns:
+        Release to flags, empty where there is no file.
+
+    Raises:
+        RecordError: the file is damaged.
+    """
+    if not path.exists():
+        return {}
+    try:
+        data = orjson.loads(_read(path))
+        releases, ranges = data["releases"], data["flags"]
+        known = set(releases)
+        unknown = {end for spans in ranges.values() for first, last in spans for end in (first, last)} - known
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        hint = "generate it again, or install vllm-triage again"
+        raise RecordError("the list of flags is damaged", hint, file=str(path)) from error
+    if unknown:
+        message = f"ranges name releases that are not listed: {', '.join(sorted(map(str, unknown)))}"
+        raise RecordError(message, "generate it again", file=str(path), field="flags")
+    return Flags(releases, ranges)
+
+
+def _checked(causes: Iterator[Cause]) -> tuple[Cause, ...]:
+    """Refuse two records of one folder under the same name: which of them counts would be chance."""
+    read = tuple(causes)
+    names: dict[str, str] = {}
+    for cause in read:
+        for field, name in (("slug", cause.slug), ("id", cause.id)):
+            other = names.setdefault(name, cause.origin)
+            if other != cause.origin:
+                hint = "keep one of them, or give one another id and slug"
+                raise RecordError(f"{name!r} is also that of {other}", hint, file=cause.origin, field=field)
+    return read
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        hint = "check that it exists and that you may read it"
+        raise RecordError(f"cannot be read: {error.strerror}", hint, file=str(path)) from error
+
+
+def _unreadable(error: OSError) -> None:
+    hint = "check that you may read it"
+    raise RecordError(f"cannot be read: {error.strerror}", hint, file=str(error.filename)) from error

@@ -1,0 +1,210 @@
+"""The main job: read logs, print the report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+
+from packaging.version import InvalidVersion, Version
+
+from triage import catalogue, read
+from triage.cli.options import Parser, add_color, add_patterns
+from triage.cli.streams import (
+    EXIT_CANNOT,
+    EXIT_STOPPED,
+    Stopper,
+    complain,
+    open_output,
+    say,
+    terminal_width,
+    use_color,
+    write,
+)
+from triage.errors import InputError, UsageError
+from triage.model import Cause, Finding, Report
+from triage.pipeline import FORMATS, Settings, Triage, present, present_end, present_finding, present_line
+from triage.render import Options
+
+EXIT_BY_STATUS = {"healthy": 0, "cause_found": 1, "unknown_failure": 3, "insufficient_evidence": 3}
+"""Exit status with ``--exit-code``."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Read the inputs and print the report.
+
+    Args:
+        words: the command's arguments.
+
+    Returns:
+        The exit status.
+    """
+    arguments = _parser().parse_args(words)
+    outputs = _outputs(arguments)
+    settings = _settings(arguments)
+    known = catalogue.load(arguments.patterns)
+    _check_slugs(settings.ignore, known.causes)
+    triage = Triage(known, settings)
+    stopper = Stopper()
+    unreadable = 0
+    live = _live(outputs, arguments)
+    with stopper.listening():
+        for path in arguments.files or ["-"]:
+            if stopper.stopped:
+                break
+            try:
+                for finding in triage.read(_open(path), stopper):
+                    live(finding)
+            except InputError as failure:
+                complain(failure)
+                unreadable += 1
+    if unreadable == len(arguments.files or ["-"]):
+        return EXIT_CANNOT
+    report = triage.report()
+    for format, path in outputs:
+        if not (arguments.follow and format == "concise" and path is None):  # said already, line by line
+            _write_report(report, format, path, arguments)
+    if stopper.stopped:
+        return EXIT_STOPPED
+    if unreadable:
+        return EXIT_CANNOT
+    return EXIT_BY_STATUS[report.status] if arguments.exit_code else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="vllm-triage",
+        usage="vllm-triage [FILE|- ...] [options]\n       vllm-triage explain|search|list|lint --help",
+        description="Read a vLLM log and print the root cause, where it was raised, and commands that fix it.",
+        epilog="With no FILE the log is read from standard input: kubectl logs POD | vllm-triage",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", metavar="FILE", nargs="*", help="logs to read; - is standard input")
+    parser.add_argument(
+        "--format",
+        metavar="FORMAT[:FILE]",
+        action="append",
+        default=[],
+        help=f"{', '.join(FORMATS)}; repeatable, each to a file of its own (default: text)",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the report there instead of to standard output")
+    parser.add_argument(
+        "--as",
+        dest="idiom",
+        choices=("cli", "docker", "compose", "k8s", "python"),
+        help="idiom of the fixes' commands (default: as the log shows)",
+    )
+    parser.add_argument(
+        "--all", action="store_true", dest="show_all", help="consequences, warnings and harmless findings too"
+    )
+    parser.add_argument(
+        "--context", metavar="N", type=_count, default=0, help="lines to quote around the one that says it"
+    )
+    parser.add_argument("--ignore", metavar="SLUG", action="append", default=[], help="leave a cause out; repeatable")
+    parser.add_argument("--last-attempt", action="store_true", help="only the last start of a restart loop")
+    add_patterns(parser)
+    parser.add_argument("--vllm-version", metavar="V", type=_release, help="the release, when the log does not show it")
+    parser.add_argument("--follow", action="store_true", help="report findings as they come")
+    parser.add_argument(
+        "--exit-code",
+        action="store_true",
+        help="exit with 0 healthy, 1 cause found, 3 unknown failure or not enough evidence (default: 0)",
+    )
+    parser.add_argument("--no-redact", action="store_true", help="leave secrets and prompts in")
+    add_color(parser)
+    parser.add_argument("--version", action="version", version=f"vllm-triage {version('vllm-triage')}")
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) > 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines (0 to 1000)")
+    return int(text)
+
+
+def _release(text: str) -> str:
+    try:
+        return str(Version(text.removeprefix("v")))
+    except InvalidVersion:
+        raise argparse.ArgumentTypeError(f"{text!r} is no release of vLLM (0.11.0 is one)") from None
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    return Settings(
+        vllm_version=arguments.vllm_version,
+        idiom=arguments.idiom,
+        show_all=arguments.show_all,
+        context=arguments.context,
+        ignore=frozenset(arguments.ignore),
+        last_attempt=arguments.last_attempt,
+        follow=arguments.follow,
+        stream=arguments.follow or any(format == "jsonl" for format, _ in _outputs(arguments)),
+    )
+
+
+def _outputs(arguments: argparse.Namespace) -> list[tuple[str, str | None]]:
+    """Which format goes where; the first one without a file of its own takes ``-o``."""
+    outputs: list[tuple[str, str | None]] = []
+    for wanted in arguments.format or ["text"]:
+        format, _, path = wanted.partition(":")
+        if format not in FORMATS:
+            raise UsageError(f"no such format: {format}", f"choose one of: {', '.join(FORMATS)}")
+        outputs.append((format, path or None))
+    if arguments.output:
+        bare = next((place for place, (_, path) in enumerate(outputs) if path is None), None)
+        if bare is None:
+            raise UsageError("-o names a file, but every --format has one", "leave -o out, or one FILE")
+        outputs[bare] = (outputs[bare][0], arguments.output)
+    if sum(path is None for _, path in outputs) > 1:
+        raise UsageError(
+            "two formats would go to standard output", "give all but one a file: --format json:report.json"
+        )
+    return outputs
+
+
+def _check_slugs(slugs: Iterable[str], causes: Iterable[Cause]) -> None:
+    known = {cause.slug for cause in causes}
+    for slug in slugs:
+        if slug not in known:
+            raise UsageError(f"no cause is called {slug}", "vllm-triage list shows the names")
+
+
+def _open(path: str) -> read.Source:
+    if path != "-":
+        return read.open_source(path)
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("there is no standard input", "name a file")
+    if sys.stdin.isatty():
+        say("waiting for a log: paste it, then press Enter and Ctrl-D (Ctrl-C reports what came so far)")
+    return read.Source("stdin", sys.stdin.buffer)
+
+
+def _live(outputs: Sequence[tuple[str, str | None]], arguments: argparse.Namespace) -> Callable[[Finding], None]:
+    """What is written as findings come: every jsonl output, and with ``--follow`` a line each on standard output."""
+    redacted = not arguments.no_redact
+    forms: list[tuple[Callable[[str], None], Callable[[Finding], str]]] = []
+    for format, path in outputs:
+        if format == "jsonl":
+            forms.append((open_output(path), lambda finding: present_finding(finding, redacted=redacted)))
+        elif arguments.follow and path is None and format in ("text", "concise"):
+            forms.append((open_output(None), lambda finding: present_line(finding, redacted=redacted)))
+
+    def to_all(finding: Finding) -> None:
+        for output, form in forms:
+            output(form(finding))
+
+    return to_all
+
+
+def _write_report(report: Report, format: str, path: str | None, arguments: argparse.Namespace) -> None:
+    options = Options(
+        color=path is None and use_color(arguments.color),
+        width=terminal_width() if path is None else None,
+        show_all=arguments.show_all,
+        context=arguments.context,
+    )
+    if format == "jsonl":
+        write(present_end(report, redacted=not arguments.no_redact), path, append=True)
+    else:
+        write(present(report, format, options, redacted=not arguments.no_redact), path)

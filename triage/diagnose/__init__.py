@@ -1,0 +1,27 @@
+"""From matches to a diagnosis: roles and ranking, locations, captures from context, fixes, status."""
+
+from triage.diagnose.captures import from_facts, from_text
+from triage.diagnose.commands import rebuilt_command
+from triage.diagnose.evidence import Evidence
+from triage.diagnose.findings import finding
+from triage.diagnose.observations import Observation, RunState, fingerprint, merge
+from triage.diagnose.progress import read_progress
+from triage.diagnose.ranking import Ranked, rank, scope_of
+from triage.diagnose.status import conclude
+
+__all__ = [
+    "Evidence",
+    "Observation",
+    "Ranked",
+    "RunState",
+    "conclude",
+    "finding",
+    "fingerprint",
+    "from_facts",
+    "from_text",
+    "merge",
+    "rank",
+    "read_progress",
+    "rebuilt_command",
+    "scope_of",
+]

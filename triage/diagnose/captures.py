@@ -1,0 +1,70 @@
+"""Captures that a message does not hold: taken from run facts, the chain, or neighbouring lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import regex
+
+from triage.model import Cause, Event, RunFacts, Scalar
+
+SECONDS = 0.1
+"""Time that one pattern of a record may take on one text."""
+
+
+def from_facts(cause: Cause, facts: RunFacts) -> dict[str, Scalar]:
+    """The cause's captures that come from run facts (sources "args", "engine", "run").
+
+    A value that is no plain number, text or truth value is left out; so is one that the log does not show.
+    """
+    found: dict[str, Scalar] = {}
+    for name, spec in cause.captures.items():
+        places: dict[str, Mapping[str, object]] = {
+            "args": {**facts.engine, **facts.args},
+            "engine": facts.engine,
+            "run": {
+                "model": facts.model,
+                "version": facts.vllm_version,
+                "world_size": facts.world_size,
+                "gpus": facts.gpus,
+            },
+        }
+        if spec.source in places:
+            value = places[spec.source].get(spec.key or name)
+            if isinstance(value, (int, float, str, bool)):
+                found[name] = _typed(str(value), spec.type) if isinstance(value, str) else value
+    return found
+
+
+def from_text(cause: Cause, event: Event, near: Iterable[str]) -> dict[str, Scalar]:
+    """The cause's captures that come from the event's own text ("chain") or from lines before it ("near").
+
+    Args:
+        cause: the cause.
+        event: the event that it was found in.
+        near: texts of the records before and behind the event.
+    """
+    specs = [(name, spec) for name, spec in cause.captures.items() if spec.source in ("chain", "near") and spec.key]
+    if not specs:
+        return {}
+    texts = {"chain": event.text, "near": "\n".join(near)}
+    found: dict[str, Scalar] = {}
+    for name, spec in specs:
+        try:
+            match = regex.search(spec.key or "", texts[spec.source], timeout=SECONDS)
+        except TimeoutError:
+            continue
+        if match is not None:
+            found[name] = _typed(match[1] if match.re.groups else match[0], spec.type)
+    return found
+
+
+def _typed(text: str, kind: str) -> Scalar:
+    try:
+        if kind == "int":
+            return int(float(text.replace(",", "")))
+        if kind == "float":
+            return float(text.replace(",", ""))
+    except (ValueError, OverflowError):
+        return None
+    return text

@@ -1,0 +1,121 @@
+"""Ranked observations made into findings: captures, location, explanation, fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import regex
+
+from triage.diagnose.expressions import fill
+from triage.diagnose.fixes import work_out
+from triage.diagnose.locations import locate
+from triage.diagnose.observations import Observation, RunState, fingerprint
+from triage.diagnose.ranking import Ranked
+from triage.model import Catalogue, Cause, Finding, Idiom, RecordRef, Scalar, SiteRef
+
+EVIDENCE_LINES = 6
+"""Input lines quoted of one message."""
+
+MESSAGE_LIMIT = 4000
+"""Characters kept of a message that no record knows."""
+
+_HOLE = regex.compile(r"\{[^{}]*\}")
+
+
+def finding(
+    ranked: Ranked,
+    run: RunState,
+    catalogue: Catalogue,
+    near: Callable[[str], tuple[str, ...]],
+    idiom: Idiom | None,
+    context: int = 0,
+) -> Finding:
+    """Make a finding of a ranked observation.
+
+    Args:
+        ranked: the observation and its role.
+        run: the run that it belongs to.
+        catalogue: for the flags of the run's release.
+        near: gives the slugs of the entries nearest to a message that no record knows.
+        idiom: the idiom asked for; None takes the run's own.
+        context: input lines to quote around the message's own; only lines of the same event are at hand.
+    """
+    observation = ranked.observation
+    match = observation.match
+    cause = match.cause if match else None
+    captures: dict[str, Scalar] = {**(match.captures if match else {}), **observation.context}
+    location, vllm_frame = locate(observation, run.facts)
+    is_root = ranked.role == "root_cause"
+    copies = [observation, *observation.copies]
+    site = next((s for s in cause.sites if location and s.file == location.file), None) if cause else None
+    first = observation.record
+    evidence = _evidence(observation, context)
+    return Finding(
+        role=ranked.role,
+        message=observation.message[:MESSAGE_LIMIT],
+        source=first.first.source,
+        line=first.first.number,
+        confidence=match.confidence if match else "unrecognised",
+        score=match.score if match else 0.0,
+        scope=ranked.scope,
+        owner=cause.owner if cause else None,
+        severity=cause.severity if cause else "error",
+        exception_class=observation.statement.class_name or (cause.exception_class if cause else None),
+        record=RecordRef(cause.id, cause.slug, cause.title and fill_known(cause.title, captures)) if cause else None,
+        site=SiteRef(site.template, site.file, site.function, site.class_name) if site else None,
+        title=fill_known(cause.title, captures) if cause and cause.title else None,
+        cause=_explanation(cause, captures) if cause else None,
+        captures=captures,
+        location=location,
+        vllm_frame=vllm_frame,
+        fixes=work_out(cause, captures, run.facts, catalogue, idiom) if cause and is_root else (),
+        restart_helps=cause.restart_helps if cause else None,
+        run=observation.run,
+        process=first.process,
+        pid=first.pid,
+        rank=first.rank,
+        pod=first.pod,
+        count=sum(copy.count for copy in copies),
+        first_time=min((c.first_time for c in copies if c.first_time), default=None),
+        last_time=max((c.last_time for c in copies if c.last_time), default=None),
+        fingerprint=fingerprint(observation.statement.class_name, observation.slug, observation.message),
+        evidence=evidence,
+        evidence_line=first.first.number,
+        near=near(observation.message) if match is None and is_root else (),
+        why=ranked.why,
+    )
+
+
+def fill_known(text: str, captures: Mapping[str, Scalar]) -> str:
+    """Fill a text's captures in; what the input lacks shows as "?"."""
+
+    def value(found: regex.Match[str]) -> str:
+        try:
+            return fill(found[0], captures)
+        except LookupError:
+            return "?"
+
+    return _HOLE.sub(value, text)
+
+
+def _explanation(cause: Cause, captures: Mapping[str, Scalar]) -> str | None:
+    text = cause.summary or str(cause.record.get("documentation") or "")
+    return fill_known(text, captures) if cause.summary else text or None
+
+
+def _evidence(observation: Observation, context: int) -> tuple[str, ...]:
+    """The input lines that hold the message, colours left out (the reader has done that for the record)."""
+    lines = [line for record in observation.records for line in record.lines]
+    own = " ".join(observation.message.split())
+    taken, length = [], 0
+    for line in lines:
+        taken.append(line.text)
+        length += len(" ".join(line.text.split()))
+        if length >= len(own) or len(taken) >= EVIDENCE_LINES:
+            break
+    if not context:
+        return tuple(taken)
+    everything = [line for record in observation.statement.event.records for line in record.lines]
+    at = next((i for i, line in enumerate(everything) if line.number == observation.line), 0)
+    around = everything[max(0, at - context) : at + len(taken) + context]
+    return tuple(line.text for line in around)

@@ -1,0 +1,103 @@
+"""Where a message is raised: from the traceback, else from the catalogue for the run's release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import regex
+from packaging.version import InvalidVersion, Version
+
+from triage.diagnose.observations import Observation
+from triage.model import CauseSite, Frame, Location, RunFacts
+
+_PACKAGE = regex.compile(r"(?:^|/)(?:site|dist)-packages/(.+)$")
+_PACKAGES = regex.compile(r"(?:^|/)((?:vllm|torch|transformers|huggingface_hub|ray|pydantic)/.+\.py)$")
+
+
+def package_relative(path: str) -> str:
+    """A source path from its package on: ``vllm/config/scheduler.py``; other paths stay as they are.
+
+    Windows paths and checkouts (``/opt/src/vllm/v1/...``) count as well as site-packages.
+    """
+    path = path.replace("\\", "/")
+    if found := _PACKAGE.search(path):
+        return found[1]
+    # "/home/u/vllm/.venv/..." is settled above; of "/work/vllm/vllm/config.py" the inner folder is the package.
+    best = path
+    while found := _PACKAGES.search(best if best == path else best[1:]):
+        best = found[1]
+    return best
+
+
+def locate(observation: Observation, facts: RunFacts) -> tuple[Location | None, Frame | None]:
+    """Find where an observation's message is raised, and vLLM's innermost frame where that is elsewhere.
+
+    Pydantic drops the frames of the validator that raised, so such an exception is located by the
+    catalogue, as are messages without a traceback.
+    """
+    index = observation.statement.index
+    raised = observation.statement.event.raised[index] if index is not None else None
+    frames = [Frame(package_relative(f.file), f.line, f.function, f.source) for f in observation.frames]
+    vllm_frame = next((frame for frame in reversed(frames) if frame.file.startswith("vllm/")), None)
+    site = _site(observation)
+    if raised is not None and frames and raised.wrapped is None and not observation.relayed:
+        last = frames[-1]
+        version = facts.vllm_version if last.file.startswith("vllm/") else None
+        function = site.function if site and site.file == last.file and site.function else last.function
+        location = Location(last.file, last.line, function, version, "traceback", _url(last.file, last.line, version))
+        return location, (vllm_frame if vllm_frame != last else None)
+    if site is None:
+        return None, vllm_frame
+    record = observation.record
+    if record.logger_line is not None and index is None and site.file.endswith(f"/{record.logger_file}"):
+        line, version = record.logger_line, facts.vllm_version
+        return Location(site.file, line, site.function, version, "traceback", _url(site.file, line, version)), None
+    if (found := line_in(site.lines, facts.vllm_version)) is None:
+        return None, vllm_frame
+    version, line = found
+    return Location(site.file, line, site.function, version, "catalogue", _url(site.file, line, version)), vllm_frame
+
+
+def line_in(lines: Mapping[str, int], version: str | None) -> tuple[str, int] | None:
+    """A site's line in a release.
+
+    Args:
+        lines: release to line.
+        version: the run's release; a build of it (``0.32.0+cpu``, ``0.11.0.post2``) counts as it. None: not known; the
+            newest release's line is given then, and that release with it.
+
+    Returns:
+        The release that the line is of, and the line; None where the release is known and not in lines.
+    """
+    known = sorted((Version(release), release) for release in lines)
+    if not known:
+        return None
+    if version is None:
+        return known[-1][1], lines[known[-1][1]]
+    try:
+        wanted = Version(version)
+    except InvalidVersion:
+        return None
+    for exact in (wanted.public, wanted.base_version):
+        if exact in lines:
+            return exact, lines[exact]
+    return None
+
+
+def _site(observation: Observation) -> CauseSite | None:
+    match = observation.match
+    if match is None:
+        return None
+    wanted = match.template.text if match.template else None
+    fitting = [site for site in match.cause.sites if site.template == wanted] or list(match.cause.sites)
+    return fitting[0] if fitting else None
+
+
+def _url(file: str, line: int, version: str | None) -> str | None:
+    if version is None or not file.startswith("vllm/"):
+        return None
+    try:
+        base = Version(version).base_version
+    except InvalidVersion:
+        return None
+    return f"https://github.com/vllm-project/vllm/blob/v{base}/{file}#L{line}"

@@ -1,0 +1,155 @@
+"""What was observed: a statement of an event, with the cause that it was matched to or none, and its copies."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+import regex
+
+from triage.model import Frame, Match, Record, RunFacts, Scalar, Statement
+
+Stage = str
+"""The part of vLLM that a process is: "worker", "engine", "api", or "" where it cannot be told."""
+
+_STAGES: tuple[tuple[Stage, regex.Pattern[str]], ...] = (
+    ("worker", regex.compile(r"(?:Vllm)?Worker|RayWorker|ray::RayWorker")),
+    ("engine", regex.compile(r"EngineCore|SpawnProcess|MQLLMEngine|LLMRayActor")),
+    ("api", regex.compile(r"APIServer|MainProcess|ApiServer")),
+)
+_FRAMES: tuple[tuple[Stage, regex.Pattern[str]], ...] = (
+    ("worker", regex.compile(r"worker_main|worker_busy_loop|_run_worker_process")),
+    ("engine", regex.compile(r"run_engine_core|run_mp_engine|run_rpc_server|run_busy_loop")),
+    ("api", regex.compile(r"run_server|api_server|wrapped_app|build_async_engine_client|serve\.py")),
+)
+_HEADLINE_PROCESS = regex.compile(r"Process (\S+):")
+DEPTH = {"worker": 3, "engine": 2, "api": 1, "": 1.5}
+"""How near a process is to where things break: a worker explains its engine, and that the API server."""
+
+_VARIABLE = regex.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?|[0-9a-f]{12,}")
+
+
+@dataclass(slots=True)
+class Observation:
+    """A statement and its copies.
+
+    message: as it will be reported; records: where it stands, first record first; relayed: whether another
+    message quoted it; order: when it was met; last_line: line of its last copy.
+    """
+
+    statement: Statement
+    match: Match | None
+    message: str
+    records: tuple[Record, ...]
+    run: int
+    order: int
+    relayed: bool = False
+    count: int = 1
+    last_line: int = 0
+    first_time: str | None = None
+    last_time: str | None = None
+    context: dict[str, Scalar] = field(default_factory=dict)
+    copies: list[Observation] = field(default_factory=list)
+    why: str = ""
+
+    @property
+    def record(self) -> Record:
+        """The record in which the message begins."""
+        return self.records[0] if self.records else self.statement.event.first
+
+    @property
+    def line(self) -> int:
+        """The input line in which the message begins."""
+        return self.record.first.number
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The frames of the exception, none for a log message."""
+        index = self.statement.index
+        return self.statement.event.raised[index].frames if index is not None else ()
+
+    @property
+    def is_exception(self) -> bool:
+        """Whether it was raised, as far as the input shows."""
+        return self.statement.index is not None
+
+    @property
+    def slug(self) -> str | None:
+        """The matched cause's slug."""
+        return self.match.cause.slug if self.match else None
+
+    @property
+    def known(self) -> bool:
+        """Whether a record names it as a root cause."""
+        return self.match is not None and self.match.cause.role == "root_cause"
+
+    @property
+    def stage(self) -> Stage:
+        """The part of vLLM that said it: by process tag, the multiprocessing headline, or the frames."""
+        name = self.record.process or self.statement.event.first.process or ""
+        if found := _HEADLINE_PROCESS.search(self.statement.event.headline[:200]):
+            name = name or found[1]
+        for stage, pattern in _STAGES:
+            if pattern.match(name):
+                return stage
+        functions = " ".join(f"{frame.function} {frame.file.rpartition('/')[2]}" for frame in self.frames[:40])
+        return next((stage for stage, pattern in _FRAMES if pattern.search(functions)), "")
+
+    @property
+    def depth(self) -> float:
+        """See DEPTH."""
+        return DEPTH[self.stage]
+
+
+def fingerprint(class_name: str | None, slug: str | None, message: str) -> str:
+    """A short name for the same failure wherever it occurs: 16 hexadecimal digits, numbers left out.
+
+    Args:
+        class_name: the exception's class, dotted or not.
+        slug: the cause's slug; where there is one, the message does not count.
+        message: the message.
+    """
+    last = (class_name or "").rpartition(".")[2]
+    text = slug or f"{last}: {' '.join(_VARIABLE.sub('#', message).split())[:500]}"
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+@dataclass(slots=True)
+class RunState:
+    """One start of vLLM in the input, while it is being read.
+
+    started: a start-up line was seen; complete: it went on to serve; progress: the last line that shows that it
+    was well; stage: the last stage of start-up reached; stopped: it was shut down in order.
+    """
+
+    facts: RunFacts
+    first_line: int = 1
+    source: str = "stdin"
+    pod: str | None = None
+    started: bool = False
+    complete: int = 0
+    progress: int = 0
+    stage: str | None = None
+    stopped: bool = False
+    present: frozenset[str] = frozenset()
+
+
+def merge(held: Observation, copy: Observation) -> Observation:
+    """Count a copy of an observation in; the one that says more stands for both.
+
+    A traceback says more than a bare message, the whole message more than a part, the message itself more than its
+    quotation, the process where it broke more than the one that passed it on; else the first one.
+    """
+
+    def worth(observation: Observation) -> tuple[bool, bool, bool, float]:
+        whole = observation.match is None or observation.match.confidence == "exact"
+        return not observation.relayed, whole, bool(observation.frames), observation.depth
+
+    best = copy if worth(copy) > worth(held) else held
+    best.count = held.count + copy.count
+    best.order = min(held.order, copy.order)
+    best.last_line = max(held.last_line, copy.last_line)
+    times = [time for time in (held.first_time, held.last_time, copy.first_time, copy.last_time) if time]
+    best.first_time, best.last_time = (min(times), max(times)) if times else (None, None)
+    best.context = {**copy.context, **held.context}
+    return best

@@ -1,0 +1,197 @@
+"""Roles: which observation is the root cause, which follow from it, which mean nothing.
+
+The default: the innermost exception of a chain explains the outer ones; a relay quotes its cause; a
+worker explains its engine, the engine its API server; the earliest of several ranks explains the
+others. A record's role, outranks and consequenceOf decide against it. Progress afterwards
+means that a failure was not fatal, but nothing cancels a rejected request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from triage.diagnose.observations import Observation, RunState
+from triage.model import Role, Scope
+
+ANY = "*"
+"""In consequenceOf: the record's message follows from any other root cause of its run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """An observation with its role, its scope, and how the role came about."""
+
+    observation: Observation
+    role: Role
+    scope: Scope | None
+    why: str
+
+
+def rank(
+    observations: Sequence[Observation], runs: Sequence[RunState], ignored: frozenset[str] = frozenset()
+) -> list[Ranked]:
+    """Give every observation its role.
+
+    Args:
+        observations: all of the input, copies already counted together.
+        runs: the runs that they belong to, by index.
+        ignored: slugs of causes that are not to be taken for one.
+
+    Returns:
+        Root causes first, the last run's before earlier ones', then the rest in the order of the input.
+    """
+    ranked: list[Ranked] = []
+    for index, run in enumerate(runs):
+        ranked.extend(_rank_run([o for o in observations if o.run == index], run, ignored))
+    roots = [r for r in ranked if r.role == "root_cause"]
+    rest = sorted((r for r in ranked if r.role != "root_cause"), key=lambda r: r.observation.order)
+    roots = _one_per_failure(sorted(roots, key=lambda r: -r.observation.run))
+    if runs and runs[-1].complete and any(_is_fatal(r) and r.observation.run < len(runs) - 1 for r in roots):
+        # A restart loop that came up in the end.
+        last = len(runs) - 1
+        recovered = [
+            r for r in roots if _is_fatal(r) and r.observation.run < last and _same_pod(runs, r.observation.run, last)
+        ]
+        roots = [r for r in roots if r not in recovered]
+        rest += [
+            Ranked(r.observation, "warning", r.scope, "a later start of the same server succeeded") for r in recovered
+        ]
+    return roots + rest
+
+
+def _same_pod(runs: Sequence[RunState], one: int, other: int) -> bool:
+    return (runs[one].source, runs[one].pod) == (runs[other].source, runs[other].pod)
+
+
+def _is_fatal(ranked: Ranked) -> bool:
+    return ranked.scope in ("startup", "engine", None)
+
+
+def _rank_run(observations: list[Observation], run: RunState, ignored: frozenset[str]) -> list[Ranked]:
+    ranked: list[Ranked] = []
+    candidates: list[Observation] = []
+    for observation in observations:
+        if observation.slug in ignored:
+            ranked.append(Ranked(observation, "harmless", scope_of(observation, run), "ignored, as asked"))
+        elif (settled := _settled(observation, run)) is not None:
+            ranked.append(settled)
+        else:
+            candidates.append(observation)
+    roots: list[Observation] = []
+    while candidates:
+        candidates.sort(key=lambda o: _priority(o, observations, run))
+        root = candidates.pop(0)
+        roots.append(root)
+        ranked.append(Ranked(root, "root_cause", scope_of(root, run), _why_root(root)))
+        left = []
+        for other in candidates:
+            reason = _explained(other, root, run)
+            if reason:
+                ranked.append(Ranked(other, "consequence", scope_of(other, run), reason))
+            else:
+                left.append(other)
+        candidates = left
+    return ranked
+
+
+def _settled(observation: Observation, run: RunState) -> Ranked | None:
+    """Roles that need no comparison."""
+    scope = scope_of(observation, run)
+    match = observation.match
+    if match is not None and match.cause.role != "root_cause":
+        return Ranked(observation, match.cause.role, scope, f"its record says {match.cause.role}")
+    if match is not None and match.cause.when is not None:
+        missing = [pattern for pattern in match.cause.when.present if pattern not in run.present]
+        excluded = [pattern for pattern in match.cause.when.absent if pattern in run.present]
+        if missing or excluded:
+            return Ranked(observation, "warning", scope, "what its record asks for beside it is not so in this run")
+    level = observation.record.level
+    if match is None and level in ("WARNING", "INFO", "DEBUG"):
+        return Ranked(observation, "warning", scope, f"logged at level {level}")
+    if scope in ("startup", "engine") and run.complete > observation.last_line:
+        return Ranked(observation, "warning", scope, "start-up went on and completed")
+    if scope == "engine" and run.progress > observation.last_line:
+        return Ranked(observation, "warning", scope, "requests were served afterwards")
+    if match is None and not observation.is_exception and run.progress > observation.last_line:
+        return Ranked(observation, "warning", scope, "requests were served afterwards")
+    return None
+
+
+def scope_of(observation: Observation, run: RunState) -> Scope | None:
+    """What failed: the record's word, else by the process and by whether start-up was complete."""
+    if observation.match is not None and observation.match.cause.scope is not None:
+        return observation.match.cause.scope
+    if not run.complete or observation.line < run.complete:
+        return "startup" if run.started or observation.stage else None
+    return "request" if observation.stage in ("api", "") else "engine"
+
+
+def _priority(observation: Observation, everything: Iterable[Observation], run: RunState) -> tuple[float, ...]:
+    """The smaller the nearer to the cause."""
+    slug = observation.slug
+    outranked = any(
+        other.known and other is not observation and slug is not None and _beats(other, observation)
+        for other in everything
+    )
+    # Text that is merely marked as an error is weaker than an ERROR line, and that than an exception.
+    strength = 0 if observation.known else 1 if observation.is_exception else 2 if observation.record.level else 3
+    scope = scope_of(observation, run)
+    return (
+        outranked,
+        scope in ("request", "client"),
+        strength,
+        _outer_in_chain(observation),
+        -observation.depth,
+        observation.order,
+    )
+
+
+def _beats(one: Observation, other: Observation) -> bool:
+    """Whether a record says that it explains the other's."""
+    if one.match is None or other.match is None or one.slug == other.slug:
+        return False
+    if other.slug in one.match.cause.outranks:
+        return True
+    return one.slug in other.match.cause.consequence_of or ANY in other.match.cause.consequence_of
+
+
+def _outer_in_chain(observation: Observation) -> int:
+    return observation.statement.index or 0
+
+
+def _explained(other: Observation, root: Observation, run: RunState) -> str | None:
+    """Why an observation follows from a root cause; None where it stands by itself."""
+    if other.statement.event is root.statement.event:
+        return "of the same chain, and further from its beginning"
+    if _beats(root, other):
+        return f"its record says that it follows from {root.slug}"
+    if root.message and len(root.message) > 8 and root.message[:120] in other.statement.text:
+        return "it quotes the root cause"
+    if other.known and scope_of(other, run) in ("request", "client"):
+        return None  # a rejected request stands by itself, whatever else failed
+    if scope_of(root, run) in ("request", "client"):
+        return "an error that no record knows, beside a rejected request"
+    return "another process or a later line of the same failure"
+
+
+def _why_root(observation: Observation) -> str:
+    where = f"in the {observation.stage} process" if observation.stage else "in the log"
+    if observation.known:
+        return f"the first known cause {where}"
+    return f"the first and innermost error {where}; no record knows it"
+
+
+def _one_per_failure(roots: list[Ranked]) -> list[Ranked]:
+    """Count the same failure in several runs (a restart loop) as one, the last attempt's."""
+    kept: dict[tuple[str | None, str], Ranked] = {}
+    for ranked in roots:
+        observation = ranked.observation
+        key = (observation.slug, observation.message if observation.slug is None else "")
+        if observation.slug is not None and observation.match is not None:
+            key = (observation.slug, repr(sorted(observation.match.captures.items())))
+        if key in kept:
+            kept[key].observation.copies.append(observation)
+        else:
+            kept[key] = ranked
+    return list(kept.values())

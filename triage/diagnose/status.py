@@ -1,0 +1,54 @@
+"""The verdict: cause found, unknown failure, not enough evidence, healthy; and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triage.diagnose.observations import RunState
+from triage.diagnose.ranking import Ranked
+from triage.model import InputFacts, Status
+
+
+def conclude(ranked: Sequence[Ranked], runs: Sequence[RunState], read: InputFacts) -> tuple[Status, tuple[str, ...]]:
+    """Say what the findings amount to.
+
+    Args:
+        ranked: every observation with its role, root causes first.
+        runs: the runs of the input.
+        read: what was read.
+
+    Returns:
+        The status, and what would be needed to know more, each with how to get it.
+    """
+    roots = [r for r in ranked if r.role == "root_cause"]
+    if roots:
+        if roots[0].observation.match is not None:
+            return "cause_found", ()
+        return "unknown_failure", ()
+    if not read.bytes:
+        return "insufficient_evidence", ("the input is empty: pipe the log in, e.g. kubectl logs POD | vllm-triage",)
+    consequences = [r for r in ranked if r.role == "consequence"]
+    if consequences:
+        last = consequences[-1].observation
+        return "insufficient_evidence", (
+            f'the lines before "{_short(consequences[0].observation.message)}": it only says that something failed before it. '
+            "Give the whole log from the start: kubectl logs POD (--previous for a restarted container), docker logs NAME 2>&1",
+            *(
+                ["the log of the worker or engine process that failed, where it is kept in another file or pod"]
+                if last.stage in ("api", "")
+                else []
+            ),
+        )
+    for run in runs:
+        if run.started and not run.complete and not run.progress and not run.stopped:
+            stage = f"the last stage that it shows is {run.stage}" if run.stage else "it shows no stage of it"
+            return "insufficient_evidence", (
+                f"start-up does not complete in this log, and no line says why: {stage}. Give what comes after it; if nothing "
+                "does, look whether the process still runs (py-spy dump --pid PID) or was killed: kubectl describe pod POD, dmesg",
+            )
+    return "healthy", ()
+
+
+def _short(message: str) -> str:
+    first = " ".join(message.split())
+    return first if len(first) <= 80 else f"{first[:77]}..."

@@ -1,0 +1,305 @@
+"""Ordered literal search: a template's literals, one behind the other, holes between them.
+
+A regular expression with several lazy holes backtracks for seconds on a long line; finding each
+literal behind the one before is linear, and finds a match wherever there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import regex
+
+from triage.match.folding import Folded, fold_literal
+from triage.model import CaptureSpec, Hole, Scalar, Template
+
+HOLE_LIMIT = 4000
+"""Characters (folded) that a hole may span."""
+
+CAPTURE_LIMIT = 2000
+"""Characters of a captured text that are kept."""
+
+STARTS_LIMIT = 20
+"""Places in one text where a template is tried."""
+
+TRUNCATED_LITERALS = 24
+"""Characters of a template's literals that a truncated text must show at least."""
+
+_NUMBER = regex.compile(r"[-+]?\d[\d,_]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+# What encloses a message that ends in a hole: pydantic's dump, a validation error's parameter, Ray, a relay.
+_TAIL = regex.compile(
+    r"\s*\[type=\w+.*$|\s*\(parameter=[^)]*\)\s*$|\s*\[repeated \d+x.*$|['\"]?, please check the stack trace.*$",
+    regex.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a template fits a text: its span in the folded text, what the holes held, and how much was there.
+
+    share: the part of the template's literals that the text shows, 1.0 for all; raw: the holes' texts as
+    they stand in the input.
+    """
+
+    start: int
+    end: int
+    captures: Mapping[str, Scalar]
+    raw: Mapping[str, str]
+    share: float
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was cut away."""
+        return self.share >= 1.0
+
+
+class _Values:
+    """What the holes held so far."""
+
+    def __init__(self, holes: tuple[Hole, ...], specs: Mapping[str, CaptureSpec], text: Folded) -> None:
+        self.captures: dict[str, Scalar] = {hole.name: None for hole in holes}
+        self.raw: dict[str, str] = {}
+        self._specs, self._text = specs, text
+
+    def take(self, hole: Hole, start: int, end: int) -> bool:
+        """Read a hole's value; False when it cannot be what the hole holds."""
+        spec = self._specs.get(hole.name)
+        kind = spec.type if spec is not None else "str"
+        raw = self._text.span(start, end)
+        if kind in ("int", "float"):
+            value = number(self._text.text[start:end], kind)
+            if value is None:
+                return False
+            self.captures[hole.name], self.raw[hole.name] = value, "".join(raw.split())
+            return True
+        if not raw and kind == "message":
+            return False
+        self.captures[hole.name] = plain_value(raw) if kind == "str" else raw
+        self.raw[hole.name] = raw
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    literals: tuple[str, ...]  # one more than holes; the first and last may be empty
+    holes: tuple[Hole, ...]
+    size: int
+
+
+@lru_cache(maxsize=8192)
+def _compiled(template: Template) -> _Compiled:
+    literals, holes = [""], []
+    for part in template.parts:
+        if isinstance(part, Hole):
+            holes.append(part)
+            literals.append("")
+        else:
+            literals[-1] += fold_literal(part)
+    return _Compiled(tuple(literals), tuple(holes), sum(map(len, literals)))
+
+
+def fit(template: Template, specs: Mapping[str, CaptureSpec], text: Folded) -> Fit | None:
+    """Find a template in a text, whole, else with its end or its beginning cut away.
+
+    Args:
+        template: the message's template.
+        specs: how its captures are typed; a number's hole must hold a number.
+        text: the folded text of a statement.
+    """
+    compiled = _compiled(template)
+    if not compiled.size:
+        return None
+    return _whole(compiled, specs, text) or _end_cut(compiled, specs, text) or _beginning_cut(compiled, specs, text)
+
+
+def _whole(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded) -> Fit | None:
+    first = next(index for index, literal in enumerate(compiled.literals) if literal)
+    position = -1
+    for _ in range(STARTS_LIMIT):
+        position = text.text.find(compiled.literals[first], position + 1)
+        if position < 0:
+            return None
+        if (found := _from(compiled, specs, text, first, position)) is not None:
+            return found
+    return None
+
+
+def _from(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded, first: int, position: int) -> Fit | None:
+    start = position
+    values = _Values(compiled.holes, specs, text)
+    if first:  # the template begins with a hole: it reaches back to the beginning of its line
+        start = _line_start(text, position)
+        if not values.take(compiled.holes[0], start, position):
+            return None
+    end = position + len(compiled.literals[first])
+    for index in range(first + 1, len(compiled.literals)):
+        literal, hole = compiled.literals[index], compiled.holes[index - 1]
+        if literal:
+            at = _find_literal(text.text, literal, end, specs.get(hole.name))
+            if at < 0:
+                return None
+            after = at + len(literal)
+        elif index == len(compiled.literals) - 1:  # it ends with a hole, which reaches to the end of the message
+            at = after = end + _tail(text, end, specs.get(hole.name))
+        else:  # two holes with nothing between: the first takes a word
+            at = after = _word_end(text, end)
+        if not values.take(hole, end, at):
+            return None
+        end = after
+    return Fit(start, end, values.captures, values.raw, 1.0)
+
+
+def _find_literal(text: str, literal: str, start: int, spec: CaptureSpec | None) -> int:
+    at = text.find(literal, start, start + HOLE_LIMIT + len(literal))
+    # "4.25GiB)" behind a float: the "." of the number is not the full stop that ends the sentence.
+    while (
+        at >= 0
+        and spec is not None
+        and spec.type in ("int", "float")
+        and literal[0] == "."
+        and text[at + 1 : at + 2].isdigit()
+    ):
+        at = text.find(literal, at + 1, start + HOLE_LIMIT + len(literal))
+    return at
+
+
+def _end_cut(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded) -> Fit | None:
+    """The text ends (or was cut with an ellipsis) inside the template."""
+    body = text.text.rstrip(".…")
+    head = compiled.literals[0]
+    if not head:
+        return None
+    starts = _occurrences(body, head) or [at for at in [_overlap(body, head)] if at is not None]
+    for start in starts:
+        values = _Values(compiled.holes, specs, text)
+        end, seen = start, 0
+        if body.startswith(head, start):
+            end, seen = start + len(head), len(head)
+            for index, hole in enumerate(compiled.holes, 1):
+                literal = compiled.literals[index]
+                at = body.find(literal, end, end + HOLE_LIMIT) if literal else -1
+                if at < 0:
+                    part = _partial(body, literal, end)
+                    if part is not None:
+                        values.take(hole, end, part)
+                    seen += len(body) - part if part is not None else 0
+                    end = len(body) if part is not None or len(body) - end <= HOLE_LIMIT else -1
+                    break
+                if not values.take(hole, end, at):
+                    end = -1
+                    break
+                end, seen = at + len(literal), seen + len(literal)
+        else:
+            end, seen = len(body), len(body) - start
+        if end == len(body) and seen >= min(TRUNCATED_LITERALS, compiled.size) and seen < compiled.size:
+            return Fit(start, end, values.captures, values.raw, seen / compiled.size)
+    return None
+
+
+def _beginning_cut(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded) -> Fit | None:
+    """The text begins inside the template: the paste lost the line before."""
+    body = text.text
+    for first, literal in enumerate(compiled.literals):
+        size = next((size for size in range(len(literal) - 1, 7, -1) if body.startswith(literal[-size:])), 0)
+        if not size:
+            continue
+        values = _Values(compiled.holes, specs, text)
+        end, seen = size, size
+        for index in range(first + 1, len(compiled.literals)):
+            following, hole = compiled.literals[index], compiled.holes[index - 1]
+            at = (
+                body.find(following, end, end + HOLE_LIMIT)
+                if following
+                else end + _tail(text, end, specs.get(hole.name))
+            )
+            if at < 0 or not values.take(hole, end, at):
+                break
+            end, seen = at + len(following), seen + len(following)
+        else:
+            if seen >= min(TRUNCATED_LITERALS, compiled.size):
+                return Fit(0, end, values.captures, values.raw, seen / compiled.size)
+    return None
+
+
+def _occurrences(text: str, literal: str) -> list[int]:
+    found: list[int] = []
+    at = text.find(literal)
+    while at >= 0 and len(found) < STARTS_LIMIT:
+        found.append(at)
+        at = text.find(literal, at + 1)
+    return found
+
+
+def _overlap(text: str, literal: str) -> int | None:
+    """Where a text's end is a literal's beginning of at least TRUNCATED_LITERALS characters."""
+    for size in range(min(len(literal) - 1, len(text)), TRUNCATED_LITERALS - 1, -1):
+        if text.endswith(literal[:size]):
+            return len(text) - size
+    return None
+
+
+def _partial(text: str, literal: str, start: int) -> int | None:
+    """Where, behind start, the text's end is the beginning of a literal (two characters at least)."""
+    for size in range(min(len(literal) - 1, len(text) - start), 1, -1):
+        if text.endswith(literal[:size]):
+            return len(text) - size
+    return None
+
+
+def _line_start(text: Folded, position: int) -> int:
+    """The folded offset at which the line that holds position begins."""
+    begin = text.original.rfind("\n", 0, text.offsets[position]) + 1
+    while position > 0 and text.offsets[position - 1] >= begin:
+        position -= 1
+    return position
+
+
+def _tail(text: Folded, start: int, spec: CaptureSpec | None) -> int:
+    """How many folded characters a hole at the end of a template takes."""
+    rest = text.text[start : start + HOLE_LIMIT]
+    if spec is not None and spec.type in ("int", "float"):
+        found = _NUMBER.match(rest)
+        return found.end() if found else 0
+    if not rest:
+        return 0
+    original = text.original[text.offsets[start] :]
+    found = _TAIL.search(original)
+    limit = text.offsets[start] + (found.start() if found else len(original))
+    count = 0
+    while count < len(rest) and text.offsets[start + count] < limit:
+        count += 1
+    return count
+
+
+def _word_end(text: Folded, start: int) -> int:
+    end = start
+    while end < len(text.text) and (end == start or text.offsets[end] == text.offsets[end - 1] + 1):
+        end += 1
+    return end
+
+
+def number(text: str, kind: str) -> int | float | None:
+    """Read a number, None where the text is none; thousands separators are allowed."""
+    if len(text) > 40 or not _NUMBER.fullmatch(text):
+        return None
+    value = float(text.replace(",", "").replace("_", ""))
+    if kind == "int" or ("." not in text and "e" not in text.lower()):
+        return int(value) if value.is_integer() and abs(value) < 2**53 else None
+    return value if abs(value) < 1e300 else None
+
+
+_PLAIN_INT = regex.compile(r"-?\d{1,15}")
+_PLAIN_FLOAT = regex.compile(r"-?\d{1,15}\.\d{1,15}")
+
+
+def plain_value(raw: str) -> Scalar:
+    """A captured text as a value: a number where it is one and no more, else the text on one line."""
+    text = raw.strip()
+    squeezed = "".join(text.split())
+    if _PLAIN_INT.fullmatch(squeezed):
+        return int(squeezed)
+    if _PLAIN_FLOAT.fullmatch(squeezed):
+        return float(squeezed)
+    return regex.sub(r"\s*\n\s*", " ", text)[:CAPTURE_LIMIT]

@@ -1,0 +1,207 @@
+"""Statements matched to causes: candidates from words, then verified."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+import regex
+from rapidfuzz import fuzz, process
+
+from triage.match.folding import Folded, fold, fold_literal
+from triage.match.literals import Fit, fit, plain_value
+from triage.model import Catalogue, Cause, Hole, Match, Record, Scalar, Statement, Template
+
+TEXT_LIMIT = 20_000
+"""Characters of one statement that are looked at."""
+
+PATTERN_SECONDS = 0.2
+"""Time that one authored regular expression may take on one text."""
+
+WORDS_KEPT = 6
+"""Words that a template is found by: its rarest."""
+
+NEAR_SCORE = 70.0
+"""Similarity (0 to 100) from which an entry is named as a neighbour of an unrecognised message."""
+
+_WORD = regex.compile(r"[A-Za-z_]{4,}")
+
+
+class Matcher:
+    """The catalogue, indexed by words.
+
+    Args:
+        catalogue: the causes; their order does not matter.
+    """
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        entries = [(cause, template) for cause in catalogue.causes for template in cause.templates]
+        words = [_words(template) for _, template in entries]
+        frequency = Counter(word for found in words for word in found)
+        self._by_word: dict[str, list[int]] = defaultdict(list)
+        self._always: list[int] = []
+        for index, found in enumerate(words):
+            rarest = sorted(found, key=lambda word: (frequency[word], -len(word), word))[:WORDS_KEPT]
+            for word in rarest:
+                self._by_word[word].append(index)
+            if not rarest:
+                self._always.append(index)
+        self._entries = entries
+        self._patterns = [
+            (cause, regex.compile(cause.pattern, regex.DOTALL))
+            for cause in catalogue.causes
+            if cause.pattern and not cause.templates
+        ]
+        self._titles = {index: _skeleton(template) for index, (_, template) in enumerate(entries)}
+
+    def match(self, statement: Statement) -> Match | None:
+        """Find the cause that a statement's text belongs to, None where none does.
+
+        A whole match beats a cut one; among equals the longer literal text, then the more of it, wins.
+        """
+        text = statement.text[:TEXT_LIMIT]
+        folded: Folded | None = None
+        best: tuple[tuple[float, ...], Match] | None = None
+        for index in self._candidates(text):
+            cause, template = self._entries[index]
+            if not _may(cause, statement):
+                continue
+            folded = folded or fold(text)
+            if (found := fit(template, cause.captures, folded)) is None:
+                continue
+            if not found.whole and not _may_be_cut(cause, statement):
+                continue
+            rank = (found.whole, _size(template) * found.share, cause.user, -found.start)
+            if best is None or rank > best[0]:
+                best = rank, _as_match(cause, template, found, folded)
+        for cause, pattern in self._patterns:
+            if _may(cause, statement) and (matched := _search(pattern, cause, text)) is not None:
+                rank = (True, len(matched.message) / 2, cause.user, 0)
+                if best is None or rank > best[0]:
+                    best = rank, matched
+        return best[1] if best else None
+
+    def near(self, text: str, limit: int = 3) -> tuple[str, ...]:
+        """The slugs of the entries whose wording is nearest to a text that nothing matched, at most limit."""
+        found = process.extract(
+            _plain(text[:500]), self._titles, scorer=fuzz.token_set_ratio, score_cutoff=NEAR_SCORE, limit=3 * limit
+        )
+        slugs = dict.fromkeys(
+            self._entries[index][0].slug for _, _, index in found if self._entries[index][0].role == "root_cause"
+        )
+        return tuple(slugs)[:limit]
+
+    def _candidates(self, text: str) -> Iterable[int]:
+        found = dict.fromkeys(self._always)
+        for word in _WORD.findall(text):
+            for index in self._by_word.get(word.lower(), ()):
+                found[index] = None
+        return found
+
+
+def _may(cause: Cause, statement: Statement) -> bool:
+    """Whether a cause can be what a statement of this level, process and class says."""
+    record = statement.records[0] if statement.records else statement.event.first
+    if statement.index is None and record.level in ("DEBUG", "INFO", "WARNING") and record.level not in cause.levels:
+        return False
+    when = cause.when
+    if when is None:
+        return True
+    if when.classes and (statement.class_name or "").rpartition(".")[2] not in when.classes:
+        return False
+    return not when.process or any((record.process or "").startswith(name) for name in when.process)
+
+
+def _may_be_cut(cause: Cause, statement: Statement) -> bool:
+    """A part of a message is enough where the place is right: an exception of the class, or text on its own."""
+    if statement.class_name is None or cause.exception_class is None:
+        return True
+    return statement.class_name.rpartition(".")[2] == cause.exception_class.rpartition(".")[2]
+
+
+def _as_match(cause: Cause, template: Template, found: Fit, folded: Folded) -> Match:
+    captures = dict(found.captures)
+    quoted = None
+    for name, spec in cause.captures.items():
+        if spec.type == "message" and isinstance(captures.get(name), str):
+            quoted = str(captures[name])
+            captures[name] = plain_value(quoted)
+    return Match(
+        cause=cause,
+        template=template,
+        message=_in_template_spacing(template, found)
+        if found.whole
+        else _on_one_line(folded.span(found.start, found.end)),
+        captures=captures,
+        confidence="exact" if found.whole else "truncated",
+        score=round(100 * found.share, 1),
+        quoted=quoted,
+    )
+
+
+def _in_template_spacing(template: Template, found: Fit) -> str:
+    """The message as the software emitted it: the template's own spacing, the input's values."""
+    return "".join(
+        part if isinstance(part, str) else _on_one_line(found.raw.get(part.name, "")) for part in template.parts
+    )
+
+
+def _on_one_line(text: str) -> str:
+    return regex.sub(r"\s*\n\s*", " ", text).strip()
+
+
+def _search(pattern: regex.Pattern[str], cause: Cause, text: str) -> Match | None:
+    try:
+        found = pattern.search(text, timeout=PATTERN_SECONDS)
+    except TimeoutError:
+        return None
+    if found is None:
+        return None
+    captures: dict[str, Scalar] = {
+        name: plain_value(value) if value is not None else None for name, value in found.groupdict().items()
+    }
+    for index, value in enumerate(found.groups(), 1):
+        if not found.groupdict():
+            captures[f"value_{index}"] = plain_value(value or "")
+    return Match(cause, None, found[0], captures, "exact", 100.0)
+
+
+def _words(template: Template) -> set[str]:
+    words: set[str] = set()
+    for part in template.parts:
+        if not isinstance(part, Hole):
+            # A word that touches a hole may go on in it.
+            words.update(word.lower() for word in _WORD.findall(part))
+    long = {word for word in words if len(word) >= 6}
+    return long or words
+
+
+def _size(template: Template) -> int:
+    return sum(len(part) for part in template.parts if isinstance(part, str))
+
+
+def _skeleton(template: Template) -> str:
+    return _plain(" ".join(part for part in template.parts if isinstance(part, str)))
+
+
+def _plain(text: str) -> str:
+    return " ".join(regex.findall(r"[a-z_]{3,}", text.lower()))
+
+
+def records_of(statement: Statement, message: str) -> tuple[Record, ...]:
+    """The records of a statement from the one in which a message begins, for its line number and its evidence.
+
+    Args:
+        statement: the statement that the message was found in.
+        message: the message as reported.
+    """
+    head = fold_literal(message)[:24]
+    folded, starts = "", []
+    for record in statement.records:
+        starts.append(len(folded))
+        folded += fold_literal(record.text)
+    at = folded.find(head)
+    if at < 0 or not head:
+        return statement.records
+    return statement.records[bisect_right(starts, at) - 1 :]

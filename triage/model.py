@@ -1,0 +1,464 @@
+"""The values that pass between the stages: what was read, what it says, what it means.
+
+Every class is a frozen, slotted dataclass. The words are those of ARCHITECTURE.md, "Words":
+bytes become lines, lines records, records events; an event's statements are matched to causes,
+and what comes out of the diagnosis is a report of findings. This module imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Scalar: TypeAlias = "int | float | str | bool | None"
+"""A captured value or a constant of a fix."""
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""What orjson gives back for a record file."""
+
+Role = Literal["root_cause", "consequence", "warning", "harmless"]
+Scope = Literal["startup", "engine", "request", "client", "host"]
+Owner = Literal["config", "model", "platform", "client", "vllm"]
+Confidence = Literal["exact", "truncated", "similar", "unrecognised"]
+Status = Literal["cause_found", "unknown_failure", "insufficient_evidence", "healthy"]
+Safety = Literal["safe", "changes_behaviour", "needs_judgement"]
+Basis = Literal["log", "inferred", "given"]
+CommandBasis = Literal["log", "rebuilt"]
+LocationBasis = Literal["traceback", "catalogue"]
+Idiom = Literal["cli", "docker", "compose", "k8s", "python"]
+EventKind = Literal["exception", "log", "usage", "text"]
+Link = Literal["direct_cause", "during_handling"]
+
+
+# --- what was read -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of input as read.
+
+    source: "stdin" or the path as given; number: 1-based; offset: bytes from the start of the
+    source; text: decoded, without its line end, undecodable bytes kept visible as ``\\xNN``;
+    cut: whether a bound on line length was hit.
+    """
+
+    source: str
+    number: int
+    offset: int
+    text: str
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A line without its envelopes: the text, and what the envelopes said.
+
+    lines: the input lines it stands for (several where a hard wrap was undone); time: the
+    innermost clock as written; repeats: how often Ray says that it saw the line.
+    """
+
+    text: str
+    lines: tuple[Line, ...]
+    process: str | None = None
+    pid: int | None = None
+    rank: int | None = None
+    pod: str | None = None
+    time: str | None = None
+    level: str | None = None
+    logger_file: str | None = None
+    logger_line: int | None = None
+    repeats: int = 1
+
+    @property
+    def first(self) -> Line:
+        """The first input line of the record."""
+        return self.lines[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a traceback; source is the line of code that Python printed below it."""
+
+    file: str
+    line: int
+    function: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """One exception of a chain, in the order printed (the innermost first).
+
+    class_name: as printed, dotted; message: its text, lines joined with a line feed; records: the
+    records that hold the message; link: how the next exception of the chain came of this one, None
+    for the last; wrapped: the class that wrapped it (pydantic), where the text names one.
+    """
+
+    class_name: str | None
+    message: str
+    frames: tuple[Frame, ...] = ()
+    records: tuple[Record, ...] = ()
+    link: Link | None = None
+    wrapped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Records that belong together: an exception with its chain, a log message, or loose text.
+
+    headline: the log message before the traceback ("EngineCore failed to start."), or the message
+    of a log event; text: all of it, lines joined with a line feed.
+    """
+
+    kind: EventKind
+    records: tuple[Record, ...]
+    headline: str = ""
+    raised: tuple[Raised, ...] = ()
+    cut: bool = False
+
+    @property
+    def first(self) -> Record:
+        """The record that the event starts with."""
+        return self.records[0]
+
+    @property
+    def text(self) -> str:
+        """The text of all its records."""
+        return "\n".join(record.text for record in self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What the log says of one run of vLLM.
+
+    args: non-default arguments under vLLM's own names (``max_num_seqs``), values as Python values;
+    a value that cannot be turned back (an object's repr, a cut or redacted text) stands in
+    unusable. engine: the engine's config line, where its values are plain. launch: the words of
+    the launch command, where the log shows it.
+    """
+
+    vllm_version: str | None = None
+    version_basis: Basis | None = None
+    model: str | None = None
+    args: Mapping[str, object] = field(default_factory=dict)
+    unusable: tuple[str, ...] = ()
+    engine: Mapping[str, object] = field(default_factory=dict)
+    launch: tuple[str, ...] | None = None
+    launch_idiom: Idiom | None = None
+    platform: str | None = None
+    deployment: str | None = None
+    world_size: int | None = None
+    gpus: int | None = None
+
+
+# --- the catalogue -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A hole of a template: the capture's name, and the expression as the template has it."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """An f-string-shaped message: literals and holes in turn, as written in text."""
+
+    text: str
+    parts: tuple[str | Hole, ...]
+
+    @property
+    def holes(self) -> tuple[Hole, ...]:
+        """Its holes, in order."""
+        return tuple(part for part in self.parts if isinstance(part, Hole))
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureSpec:
+    """How one capture of a cause is read.
+
+    type: "int", "float", "str", or "message" (the text quotes another message, which is diagnosed
+    in its place); unit: as shown behind the number ("GiB"); source: where a capture that is not a
+    hole comes from: "args", "engine", "run" (a run fact), "chain" or "near" (a pattern over the
+    event's chain, or over neighbouring lines); key: the argument or fact, or the regular
+    expression whose first group is the value.
+    """
+
+    name: str
+    type: Literal["int", "float", "str", "message"] = "str"
+    unit: str | None = None
+    source: Literal["hole", "args", "engine", "run", "chain", "near"] = "hole"
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FixRecipe:
+    """A fix as data: what to set and unset, with values still to be computed.
+
+    set, env: flag or variable to a value: a number, ``{"text": ...}`` for a constant text, or a string
+    that is an expression of the closed little language (``max(max_num_seqs, 2048)``). title,
+    tradeoff, steps and verify may hold ``{captures}`` and ``{expressions}``. when: an expression that must
+    be true; versions: PEP 440 specifier of the releases that it is for.
+    """
+
+    title: str
+    set: Mapping[str, object] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    env: Mapping[str, object] = field(default_factory=dict)
+    unset_env: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    verify: str | None = None
+    safety: Safety = "needs_judgement"
+    tradeoff: str = ""
+    estimate: bool = False
+    when: str | None = None
+    versions: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CauseSite:
+    """A place in a package's sources that emits a cause's message, with its line per release."""
+
+    file: str
+    function: str | None
+    class_name: str | None
+    template: str
+    lines: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """Conditions on a cause, as data: all given ones must hold.
+
+    present, absent: regular expressions over the records of the run; process: names of processes
+    (prefixes); classes: exception classes (last component).
+    """
+
+    present: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    process: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A curated entry of the catalogue.
+
+    record: the record object as read, fields not known to us and all; wrapper: the fields beside
+    it (``datasetVersion``), None where the file had no wrapper; origin: the file it came from.
+    templates: ``errorMessage`` first, then the variants; pattern: ``messagePattern`` where it cannot be
+    had from a template. levels: log levels besides ERROR and CRITICAL at which the message counts.
+    """
+
+    record: Mapping[str, Json]
+    wrapper: Mapping[str, Json] | None
+    origin: str
+    id: str
+    slug: str
+    aliases: tuple[str, ...] = ()
+    title: str = ""
+    summary: str = ""
+    package: str = "vllm"
+    versions: str | None = None
+    templates: tuple[Template, ...] = ()
+    pattern: str | None = None
+    exception_class: str | None = None
+    severity: str = "error"
+    role: Role = "root_cause"
+    scope: Scope | None = None
+    owner: Owner | None = None
+    when: When | None = None
+    levels: tuple[str, ...] = ()
+    captures: Mapping[str, CaptureSpec] = field(default_factory=dict)
+    fixes: tuple[FixRecipe, ...] = ()
+    restart_helps: bool | None = None
+    consequence_of: tuple[str, ...] = ()
+    outranks: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    fixed_in: str | None = None
+    sources: tuple[str, ...] = ()
+    sites: tuple[CauseSite, ...] = ()
+    user: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The causes, and the flags that each release has (release to ``--flag`` names)."""
+
+    causes: tuple[Cause, ...]
+    flags: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+# --- matching and diagnosis ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that an event says: an exception of its chain, its headline, or a quoted message.
+
+    index: the place of the exception in ``event.raised``, None for anything else.
+    """
+
+    event: Event
+    text: str
+    class_name: str | None = None
+    index: int | None = None
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A statement recognised: the cause, the template that fitted, and what its holes held.
+
+    message: the recognised part of the text, in its template's spacing; captures: None for a value
+    that was cut away; score: 100 for a whole match, less for a part.
+    """
+
+    cause: Cause
+    template: Template | None
+    message: str
+    captures: Mapping[str, Scalar]
+    confidence: Confidence
+    score: float
+    quoted: str | None = None
+
+
+# --- the report ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a message is raised: package-relative file, line, function, and how we know."""
+
+    file: str
+    line: int
+    function: str | None
+    version: str | None
+    basis: LocationBasis
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change that resolves a cause, with its numbers worked out.
+
+    set: flag to value; env: variable to value (None: unset it); commands: each complete, to be
+    pasted as it is; missing: what the log lacks to work the fix out or to print its command;
+    note: how the command came about ("rebuilt from non-default args").
+    """
+
+    title: str
+    set: Mapping[str, Scalar] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    env: Mapping[str, Scalar] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    verify: str | None = None
+    safety: Safety = "needs_judgement"
+    tradeoff: str = ""
+    estimate: bool = False
+    missing: tuple[str, ...] = ()
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRef:
+    """The record that a finding names."""
+
+    id: str
+    slug: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRef:
+    """The place in the sources that emits a finding's message, as the catalogue has it."""
+
+    template: str
+    file: str
+    function: str | None
+    class_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An event matched to a cause, or an error that no record knows; see ARCHITECTURE.md, "Report".
+
+    evidence: input lines, quoted; near: neighbours of an unrecognised message; why: how its role
+    came about, shown with ``--all``.
+    """
+
+    role: Role
+    message: str
+    source: str
+    line: int
+    confidence: Confidence = "unrecognised"
+    score: float = 0.0
+    scope: Scope | None = None
+    owner: Owner | None = None
+    severity: str = "error"
+    exception_class: str | None = None
+    record: RecordRef | None = None
+    site: SiteRef | None = None
+    title: str | None = None
+    cause: str | None = None
+    captures: Mapping[str, Scalar] = field(default_factory=dict)
+    location: Location | None = None
+    vllm_frame: Frame | None = None
+    candidates: tuple[str, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    restart_helps: bool | None = None
+    run: int | None = None
+    process: str | None = None
+    pid: int | None = None
+    rank: int | None = None
+    pod: str | None = None
+    count: int = 1
+    first_time: str | None = None
+    last_time: str | None = None
+    fingerprint: str = ""
+    evidence: tuple[str, ...] = ()
+    evidence_line: int | None = None
+    near: tuple[str, ...] = ()
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One start of vLLM in the input, as the report shows it."""
+
+    vllm_version: str | None = None
+    version_basis: Basis | None = None
+    model: str | None = None
+    command: str | None = None
+    command_basis: CommandBasis | None = None
+    args: Mapping[str, object] = field(default_factory=dict)
+    platform: str | None = None
+    deployment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InputFacts:
+    """What was read: counts, the sources' names, and each bound that was hit."""
+
+    lines: int = 0
+    bytes: int = 0
+    sources: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Findings in order, runs, status. hidden: findings that only ``--all`` shows, by role."""
+
+    status: Status
+    findings: tuple[Finding, ...] = ()
+    missing: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = ()
+    input: InputFacts = field(default_factory=InputFacts)
+    hidden: Mapping[Role, int] = field(default_factory=dict)
+    redacted: Mapping[str, int] = field(default_factory=dict)

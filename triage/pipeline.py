@@ -1,0 +1,308 @@
+"""The order of the stages: bytes, lines, records, events, matches, diagnosis, report. The only module that knows it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from triage import diagnose, events, match, read, redact, render
+from triage.model import (
+    Basis,
+    Catalogue,
+    CommandBasis,
+    Event,
+    Finding,
+    Idiom,
+    InputFacts,
+    Line,
+    Match,
+    Record,
+    Report,
+    Role,
+    Run,
+    RunFacts,
+    Statement,
+)
+
+OBSERVATIONS_LIMIT = 5000
+"""Different failures kept of one input; later ones are not looked at."""
+
+NEAR_LINES = 200
+"""Records before an event that a cause's "near" captures may look at."""
+
+SHARED = frozenset({"markdown", "html", "github"})
+"""Formats that are made to be shared: addresses, hosts and user names are redacted in them."""
+
+FORMATS = render.FORMATS
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user asked for.
+
+    vllm_version: the release, for a log that does not show it; idiom: of the fixes, None as the log shows; ignore:
+    slugs of causes to leave out; last_attempt: only the last start of each server; stream: give findings as they become known;
+    follow: never wait for more input to tell a wrapped line.
+    """
+
+    vllm_version: str | None = None
+    idiom: Idiom | None = None
+    show_all: bool = False
+    context: int = 0
+    ignore: frozenset[str] = frozenset()
+    last_attempt: bool = False
+    follow: bool = False
+    stream: bool = False
+
+
+class _RunReader:
+    """One run while its records go by."""
+
+    def __init__(self, index: int, source: str, pod: str | None, line: int, facts: events.FactsCollector) -> None:
+        self.index = index
+        self.facts = facts
+        self.state = diagnose.RunState(RunFacts(), line, source, pod)
+        self.has_banner = False
+
+
+class Triage:
+    """Reads inputs and comes to a report.
+
+    Args:
+        catalogue: the causes and flags.
+        settings: what the user asked for.
+    """
+
+    def __init__(self, catalogue: Catalogue, settings: Settings | None = None) -> None:
+        self._catalogue = catalogue
+        self._settings = settings or Settings()
+        self._matcher = match.Matcher(catalogue)
+        self._groups: dict[tuple[object, ...], diagnose.Observation] = {}
+        self._runs: list[_RunReader] = []
+        self._of: dict[tuple[str, str | None], tuple[list[int], list[int]]] = {}
+        self._near: deque[str] = deque(maxlen=NEAR_LINES)
+        self._evidence = diagnose.Evidence(catalogue)
+        self._lines = self._bytes = self._order = 0
+        self._sources: list[str] = []
+        self._limits: set[str] = set()
+
+    # --- reading ---
+
+    def read(self, source: read.Source, stopped: Callable[[], bool] = lambda: False) -> Iterator[Finding]:
+        """Read a source to its end; give each finding as it becomes known, unranked, every occurrence.
+
+        Args:
+            source: an open input.
+            stopped: asked while reading; True ends the source here.
+
+        Raises:
+            InputError: the source cannot be read (what was read until then counts).
+        """
+        self._sources.append(source.name)
+        assembler = events.Assembler()
+        lines = self._counted(read.split_lines(self._sized(read.read_chunks(source, stopped)), source.name))
+        for record in read.unwrap(lines, window=0 if self._settings.follow else read.WINDOW):
+            self._observe(record)
+            for event in assembler.feed(record):
+                yield from self._understand(event)
+        for event in assembler.end():
+            yield from self._understand(event)
+        self._limits |= assembler.limits
+
+    def _sized(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self._bytes += len(chunk)
+            yield chunk
+
+    def _counted(self, lines: Iterable[Line]) -> Iterator[Line]:
+        last = 0
+        for line in lines:
+            if line.cut:
+                self._limits.add("a line longer than 256 KiB, its end left out")
+            self._lines += line.number - last
+            last = line.number
+            yield line
+
+    def _observe(self, record: Record) -> None:
+        """Let a record add to its run's facts and progress."""
+        run = self._run_for(record)
+        run.facts.observe(record)
+        self._near.append(record.text)
+        self._evidence.observe(record, run.index)
+        said = diagnose.read_progress(record)
+        if said is None:
+            return
+        name, stage = said
+        state, line = run.state, record.first.number
+        state.started = True
+        if name == "stage":
+            state.stage = stage
+        elif name == "complete":
+            state.complete, state.progress = line, line
+        elif name == "served":
+            state.progress = line
+        elif name == "stopped":
+            state.stopped = True
+
+    def _run_for(self, record: Record) -> _RunReader:
+        source, pod = record.first.source, record.pod
+        starts, indexes = self._of.setdefault((source, pod), ([], []))
+        banner = events.is_run_start(record)
+        if not indexes or (banner and self._runs[indexes[-1]].has_banner):
+            facts = self._runs[indexes[-1]].facts.next_run() if indexes else events.FactsCollector()
+            starts.append(record.first.number if indexes else 1)
+            indexes.append(len(self._runs))
+            self._runs.append(_RunReader(len(self._runs), source, pod, record.first.number, facts))
+        run = self._runs[indexes[-1]]
+        run.has_banner = run.has_banner or banner
+        return run
+
+    # --- understanding ---
+
+    def _understand(self, event: Event) -> Iterator[Finding]:
+        for statement in match.statements(event):
+            found = self._matcher.match(statement)
+            if found is None and not match.is_error(statement):
+                continue
+            yield from self._take(statement, found, relayed=False)
+            depth = 0
+            while found is not None and found.quoted and depth < 3:
+                quoted = Statement(event, found.quoted, None, statement.index, statement.records)
+                found, depth = self._matcher.match(quoted), depth + 1
+                yield from self._take(quoted, found, relayed=True)
+
+    def _take(self, statement: Statement, found: Match | None, *, relayed: bool) -> Iterator[Finding]:
+        message = found.message if found else match.message_of(statement)
+        records = match.records_of(statement, message)
+        first = records[0] if records else statement.event.first
+        index = self._run_at(first)
+        self._order += 1
+        observation = diagnose.Observation(statement, found, message, records, index, self._order, relayed)
+        observation.count = first.repeats
+        observation.last_line = first.first.number
+        observation.first_time = observation.last_time = first.time
+        if found is not None:
+            observation.context = diagnose.from_text(found.cause, statement.event, self._near)
+        key = (index, found.cause.slug) if found else (index, diagnose.fingerprint(statement.class_name, None, message))
+        held = self._groups.get(key)
+        if held is not None:
+            self._groups[key] = diagnose.merge(held, observation)
+        elif len(self._groups) < OBSERVATIONS_LIMIT:
+            self._groups[key] = observation
+        else:
+            self._limits.add(f"more than {OBSERVATIONS_LIMIT} different failures, later ones left out")
+        role: Role = found.cause.role if found else "root_cause"
+        if self._settings.stream and (role == "root_cause" or self._settings.show_all):
+            run = self._run_state(index)
+            ranked = diagnose.Ranked(observation, role, diagnose.scope_of(observation, run), "as it came")
+            yield self._finding(ranked, run)
+
+    def _run_at(self, record: Record) -> int:
+        starts, indexes = self._of[(record.first.source, record.pod)]
+        return indexes[max(0, bisect_right(starts, record.first.number) - 1)]
+
+    # --- concluding ---
+
+    def report(self) -> Report:
+        """Rank what was observed and conclude; may be called once, after the last source."""
+        states = [self._run_state(index) for index in range(len(self._runs))]
+        observations = sorted(self._groups.values(), key=lambda o: o.order)
+        if self._settings.last_attempt:
+            last = {indexes[-1] for _, indexes in self._of.values() if indexes}
+            observations = [o for o in observations if o.run in last]
+        ranked = diagnose.rank(observations, states, self._settings.ignore)
+        facts = InputFacts(self._lines, self._bytes, tuple(self._sources), tuple(sorted(self._limits)))
+        status, missing = diagnose.conclude(ranked, states, facts)
+        shown = [r for r in ranked if r.role == "root_cause" or self._settings.show_all]
+        hidden: dict[Role, int] = {}
+        for r in ranked:
+            if r not in shown:
+                hidden[r.role] = hidden.get(r.role, 0) + r.observation.count
+        # Lines of another pod or of the shell around the log are no start of vLLM.
+        kept = [
+            i
+            for i, s in enumerate(states)
+            if s.started or len(states) == 1 or any(r.observation.run == i for r in shown)
+        ]
+        number = {index: place for place, index in enumerate(kept)}
+        findings = (self._finding(r, states[r.observation.run]) for r in shown)
+        return Report(
+            status=status,
+            findings=tuple(replace(f, run=number[f.run]) if f.run is not None else f for f in findings),
+            missing=missing,
+            runs=tuple(_run(states[index].facts) for index in kept) if facts.bytes else (),
+            input=facts,
+            hidden=hidden,
+        )
+
+    def _run_state(self, index: int) -> diagnose.RunState:
+        reader = self._runs[index]
+        facts, given = reader.facts.facts(), self._settings.vllm_version
+        basis: Basis = "given"
+        if given and not facts.vllm_version:
+            facts = replace(facts, vllm_version=given, version_basis=basis)
+        return replace(reader.state, facts=facts, present=self._evidence.present(index))
+
+    def _finding(self, ranked: diagnose.Ranked, run: diagnose.RunState) -> Finding:
+        observation = ranked.observation
+        if observation.match is not None:
+            observation.context = {**diagnose.from_facts(observation.match.cause, run.facts), **observation.context}
+        return diagnose.finding(
+            ranked, run, self._catalogue, self._matcher.near, self._settings.idiom, self._settings.context
+        )
+
+
+def _run(facts: RunFacts) -> Run:
+    command = " ".join(facts.launch) if facts.launch else diagnose.rebuilt_command(facts)
+    basis: CommandBasis | None = None
+    if command:
+        basis = "log" if facts.launch else "rebuilt"
+    return Run(
+        facts.vllm_version,
+        facts.version_basis,
+        facts.model,
+        command,
+        basis,
+        facts.args,
+        facts.platform,
+        facts.deployment,
+    )
+
+
+def present(report: Report, format: str, options: render.Options, *, redacted: bool = True) -> str:
+    """Put a report into a form, secrets out; and addresses, hosts and users too where the form is made to be shared.
+
+    Args:
+        report: the report.
+        format: one of FORMATS.
+        options: colour, width, how much.
+        redacted: False leaves everything in.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    if redacted:
+        report = redact.redact(report, private=format in SHARED)
+    return render.render(report, format, options)
+
+
+def present_finding(finding: Finding, *, redacted: bool = True) -> str:
+    """One finding as a line of JSON, as it comes."""
+    return render.render_finding(_alone(finding, redacted).findings[0])
+
+
+def present_line(finding: Finding, *, redacted: bool = True) -> str:
+    """One finding as a line of text, as it comes."""
+    return render.render(_alone(finding, redacted), "concise", render.Options())
+
+
+def present_end(report: Report, *, redacted: bool = True) -> str:
+    """The closing line of a stream of findings: status, runs, input."""
+    return render.render_end(redact.redact(report, private=False) if redacted else report)
+
+
+def _alone(finding: Finding, redacted: bool) -> Report:
+    report = Report("cause_found", (finding,))
+    return redact.redact(report, private=False) if redacted else report

@@ -1,0 +1,77 @@
+"""Envelopes: what Kubernetes, Docker, Ray, torch and vLLM's own logger put around a line's text.
+
+The table of prefixes is tried until none fits any more, so they may nest in any order and depth. The
+innermost says it best: its clock, process and level win.
+"""
+
+from __future__ import annotations
+
+import string
+
+import regex
+
+from triage.model import Line, Record
+from triage.read.ansi import strip_ansi
+from triage.read.prefixes import PREFIXES
+
+DEPTH = 12
+"""Envelopes taken off one line at most."""
+
+_PREFIXES = tuple(prefix.pattern for prefix in PREFIXES)
+_LEVELS = {"WARN": "WARNING", "FATAL": "CRITICAL", "TRACE": "DEBUG"}
+_GLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "CRITICAL"}
+# Ray, behind a text that it saw several times.
+_REPEATED = regex.compile(
+    r"\s*\[repeated (?P<times>\d+)x across cluster\](?: \(Ray deduplicates logs by default\..*)?$"
+)
+# What a prefix can begin with; most lines of a traceback can not.
+_FIRST = frozenset("([>-" + string.ascii_letters + string.digits)
+
+
+def to_record(lines: tuple[Line, ...], text: str | None = None) -> Record:
+    """Take the envelopes off a line.
+
+    Args:
+        lines: the input lines that it came from.
+        text: the line put together again, where a wrap was undone; else the first line's own text.
+    """
+    rest = strip_ansi(lines[0].text) if text is None else text
+    said: dict[str, str] = {}
+    for _ in range(DEPTH):
+        if not rest or rest[0] not in _FIRST:
+            break
+        for prefix in _PREFIXES:
+            if found := prefix.match(rest):
+                said.update((name, value) for name, value in found.groupdict().items() if value is not None)
+                if letter := said.pop("glog", None):
+                    said["level"] = _GLOG[letter]
+                rest = rest[found.end() :]
+                break
+        else:
+            break
+    repeats = 1
+    if rest.endswith((")", "]", "cluster]")) and (found := _REPEATED.search(rest)):
+        repeats, rest = 1 + int(found["times"]), rest[: found.start()]
+    level = said.get("level")
+    return Record(
+        text=rest,
+        lines=lines,
+        process=said.get("process"),
+        pid=_number(said.get("pid")),
+        rank=_number(said.get("rank")),
+        pod=said.get("pod"),
+        time=said.get("time"),
+        level=_LEVELS.get(level, level) if level else None,
+        logger_file=said.get("file"),
+        logger_line=_number(said.get("line")),
+        repeats=repeats,
+    )
+
+
+def is_prefixed(text: str) -> bool:
+    """Whether a text begins with an envelope (a wrapped line's continuation does not)."""
+    return bool(text) and text[0] in _FIRST and any(prefix.match(text) for prefix in _PREFIXES)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and len(text) < 16 else None

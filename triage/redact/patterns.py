@@ -1,0 +1,284 @@
+"""What secrets, prompts and private data look like in logs and on command lines.
+
+Shapes are those that their makers publish (``hf_``, ``ghp_``, ``AKIA``); names are those of vLLM's
+arguments and of the variables around it. Every pattern is linear or has bounded repeats: log text is
+hostile.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
+def _always(match: re.Match[str], found: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One way that something to take out is written.
+
+    kind: token, key, password, secret, prompt, address, host or user; None where the group ``name`` tells.
+    regex: the first group other than ``name`` that took part is what is taken out. accepts: the last word.
+    """
+
+    kind: str | None
+    regex: re.Pattern[str]
+    accepts: Callable[[re.Match[str], str], bool] = _always
+
+    def kind_of(self, match: re.Match[str]) -> str | None:
+        """What was found."""
+        return self.kind or kind_of_name(match["name"])
+
+
+# --- names that a secret stands behind -----------------------------------------------------
+
+# Before "_token" these make a secret of it; "eos_token", "image_token" and their like are no secrets.
+_TOKEN_OWNERS = words(
+    "access admin api auth bearer bot deploy gh github gitlab hf hub huggingface identity master modelscope ms "
+    "personal private pypi read refresh registry secret security service session slack user wandb write"
+)
+_NAMES = {"hf_token": "HF_TOKEN", "hub_token": "HF_TOKEN", "api_key": "VLLM_API_KEY"}
+
+
+def kind_of_name(name: str) -> str | None:
+    """What kind of secret an argument, flag or variable of this name holds, None for no secret.
+
+    Args:
+        name: ``api_key``, ``--hf-token``, ``AWS_SECRET_ACCESS_KEY``.
+    """
+    plain = name.lstrip("-").replace("-", "_")
+    low = plain.lower().lstrip("_")
+    if re.search(r"(?:^|_)(?:api_?keys?|access_key(?:_id)?|secret_key|private_key)$", low):
+        return "key"
+    if re.search(r"(?:password|passwd|passphrase)$", low):
+        return "password"
+    if re.search(r"(?:^|_)(?:secret|secrets|credentials?)$", low):
+        return "secret"
+    if low == "token":
+        return "token"
+    if low.endswith("_token") and (plain.isupper() or low[: -len("_token")].split("_")[-1] in _TOKEN_OWNERS):
+        return "token"
+    return None
+
+
+def shell_variable(name: str) -> str | None:
+    """The variable to keep a secret in, told by its flag or by its own name; None where neither tells."""
+    plain = name.lstrip("-").replace("-", "_")
+    if plain.isupper() and kind_of_name(plain):
+        return plain
+    return _NAMES.get(plain.lower())
+
+
+# --- secrets -------------------------------------------------------------------------------
+
+_SECRET_NAME = r"(?P<name>(?=[\w-]{0,60}?(?i:key|token|secret|pass|credential))[A-Za-z_][\w-]{0,80})"
+_QUOTED = r"""\\"([^"\\]*)|"((?:[^"\\]|\\.)*)|'((?:[^'\\]|\\.)*)"""
+_TYPES = words("str optional list bool any union dict tuple int none secretstr self args kwargs")
+# What follows a flag in a sentence about it.
+_SENTENCE = words(
+    "a all an and are argument as at be but by can cannot env environment flag for from has if in instead is it must "
+    "need needs no not of on option or parameter required set should so than that the then there this to use value "
+    "variable was when where which will with without you your"
+)
+
+
+def _assigned(match: re.Match[str], found: str) -> bool:
+    """Whether the value behind a telling name is a secret, not code, a type or a number."""
+    name, kind = match["name"], kind_of_name(match["name"])
+    if kind is None or found.startswith("$"):
+        return False
+    if match["bare"] is None:
+        return True
+    if match["sep"] == ":" and not match["quote"] and "_" not in name and "-" not in name and kind != "password":
+        return False
+    word = found.lower()
+    if word in _TYPES or found == name or re.match(r"(?:self|args|config|os|kwargs|settings)\.", found):
+        return False
+    return kind == "password" or not re.fullmatch(r"[\d.]+", found)
+
+
+def _after_flag(match: re.Match[str], found: str) -> bool:
+    if kind_of_name(match["name"]) is None or found.startswith(("-", "$")):
+        return False
+    return found.lower().strip(".,:;()`") not in _SENTENCE
+
+
+def _named(match: re.Match[str], found: str) -> bool:
+    return kind_of_name(match["name"]) is not None and not found.startswith("$")
+
+
+def _with_digit(match: re.Match[str], found: str) -> bool:
+    return any(char.isdigit() for char in found)
+
+
+def _token(regex: str) -> Pattern:
+    return Pattern("token", re.compile(rf"(?<![A-Za-z0-9])({regex})"))
+
+
+def _key(regex: str) -> Pattern:
+    return Pattern("key", re.compile(rf"(?<![A-Za-z0-9])({regex})"))
+
+
+PROMPTS: tuple[Pattern, ...] = (
+    Pattern(
+        "prompt",
+        re.compile(
+            rf"""(?:(?<![\w-])prompt(?::\ ?|=)|Generated\ response\ [^\n]{{0,200}}?output:\ |
+            \\?["'](?:prompt|content|text)\\?["']\s{{0,4}}:\s{{0,4}})(?:{_QUOTED})""",
+            re.VERBOSE | re.DOTALL,
+        ),
+    ),
+    Pattern("prompt", re.compile(r"(?:prompt|output)_token_ids(?:: |=)\[([^\]]+)")),
+)
+"""Request bodies: of request lines, of dumps at a failure, of rejected JSON."""
+
+SECRETS: tuple[Pattern, ...] = (
+    Pattern(
+        "key",
+        re.compile(
+            r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z))", re.DOTALL
+        ),
+    ),
+    # A real one has 34 letters and digits; cut ones are shorter, and hf_overrides is a flag.
+    _token(r"hf_(?:[A-Za-z0-9]{30,}|(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{10,})"),
+    _token(r"gh[pousr]_[A-Za-z0-9]{20,}"),
+    _token(r"github_pat_[A-Za-z0-9_]{20,}"),
+    _token(r"glpat-[A-Za-z0-9_-]{18,}"),
+    _token(r"xox[abprs]-[A-Za-z0-9-]{10,}"),
+    _token(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"),
+    Pattern("key", re.compile(r"(?<![A-Za-z0-9])((?:sk|nvapi)-[A-Za-z0-9_-]{16,})"), _with_digit),
+    _key(r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Z])"),
+    _key(r"AIza[0-9A-Za-z_-]{35}"),
+    Pattern("key", re.compile(r"(?i:X-Amz-(?:Signature|Credential|Security-Token)|[?&]sig)=([^\s&'\"<>]+)")),
+    Pattern("password", re.compile(r"://([^\s/@:'\"<>]{0,100}:[^\s/@'\"<>]{1,200})(?=@)")),
+    Pattern(
+        "token",
+        re.compile(
+            r"(?i:authorization)\\?[\"']?\s{0,2}[:=]\s{0,2}\\?[\"']?(?i:bearer|basic|token)\s+([^\s\"',;<>\\]+)"
+        ),
+        lambda match, found: not found.startswith("$"),
+    ),
+    Pattern("token", re.compile(r"(?<![A-Za-z])(?i:bearer)\s+([A-Za-z0-9._~+/=-]{8,})"), _with_digit),
+    Pattern(
+        None,
+        re.compile(
+            rf"""(?<![A-Za-z0-9_]){_SECRET_NAME}(?P<quote>\\?["'])?\s{{0,2}}(?P<sep>[=:])\s{{0,2}}(?:SecretStr\()?
+            (?:{_QUOTED}|\[([^\]]{{1,4000}})|(?P<bare>[^\s,;&'"()\[\]{{}}=<>\\`|]+={{0,2}}))""",
+            re.VERBOSE | re.DOTALL,
+        ),
+        _assigned,
+    ),
+    # "--api-key x", "--api-key", "x" of JSON and "- --api-key" over "- x" of YAML.
+    Pattern(
+        None,
+        re.compile(
+            rf"""(?<![\w-])--{_SECRET_NAME}
+            (?:["']\s{{0,4}},\s{{0,40}}|["']?[ \t]{{0,8}}\r?\n[ \t]{{0,40}}-[ \t]{{1,8}}|\s{{1,8}})
+            (?:{_QUOTED}|([^\s'"<>\\|;&]+))""",
+            re.VERBOSE,
+        ),
+        _after_flag,
+    ),
+    Pattern(
+        None,
+        re.compile(rf"""name:\s{{1,8}}["']?{_SECRET_NAME}["']?\s{{1,40}}value:\s{{1,8}}["']?([^\s"'<>]+)"""),
+        _named,
+    ),
+)
+"""Secrets by their shape, then by the name in front of them."""
+
+
+# --- private data --------------------------------------------------------------------------
+
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+_VERSION_BEFORE = re.compile(
+    r"(?:(?<![A-Za-z])(?:version|release|cuda|cudnn|driver|nccl|rocm|torch|vllm|v)[\s:=]{0,3}v?|[=<>~!]=\s?)$",
+    re.IGNORECASE,
+)
+
+
+def _ipv4(match: re.Match[str], found: str) -> bool:
+    """Whether four numbers are a host's address: not this machine's own, and not a release like 0.11.0.1."""
+    before = match.string[max(0, match.start() - 20) : match.start()]
+    return not found.startswith(("0.", "127.")) and not _VERSION_BEFORE.search(before)
+
+
+def _ipv6(match: re.Match[str], found: str) -> bool:
+    try:
+        address = ipaddress.IPv6Address(found)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified)
+
+
+def _host(match: re.Match[str], found: str) -> bool:
+    # An image's digest, and a package at a release, are written the same way.
+    return not found.startswith("sha256") and not re.fullmatch(r"v?[\d.]+", found)
+
+
+PRIVATE: tuple[Pattern, ...] = (
+    Pattern("user", re.compile(r"(?i:[A-Z]:(?:\\{1,2}|/)Users)(?:\\{1,2}|/)([^\\/\s'\":,;<>]+)")),
+    Pattern("user", re.compile(r"/(?:home|Users)/([^/\s'\":,;()<>\\\]]+)")),
+    Pattern(
+        "user",
+        re.compile(r"(?<![\w.@/-])([A-Za-z_][\w.+-]{0,63})(?=@[A-Za-z][\w-]*(?:[.:/\s]|$))"),
+        lambda m, f: "sha256:" not in m.string[m.end() : m.end() + 8],
+    ),
+    Pattern("host", re.compile(r"(?<=[\w>]@)([A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,8})"), _host),
+    # NCCL's "host:pid:tid [0] NCCL WARN", and a syslog line's host.
+    Pattern("host", re.compile(r"(?<![^\s])([A-Za-z][\w.-]{0,100})(?=:\d{1,8}:\d{1,8} \[\d)")),
+    Pattern(
+        "host",
+        re.compile(r"^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ([A-Za-z][\w.-]{0,100})(?= [\w./-]{1,60}(?:\[\d+\])?: )"),
+    ),
+    Pattern("host", re.compile(r"(?<![\w.-])(ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[\w-]{1,63}){0,8})")),
+    Pattern("address", re.compile(rf"(?<![\w.-])({_OCTET}(?:\.{_OCTET}){{3}})(?![\w-]|\.\d)"), _ipv4),
+    Pattern("address", re.compile(r"(?<![\w:.])([0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w:])"), _ipv6),
+    Pattern("address", re.compile(r"(?<![\w:.])([0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?=:(?:\s|$))"), _ipv6),
+)
+"""Addresses, hosts and user names; the shape of a path and the port stay."""
+
+
+# --- command lines -------------------------------------------------------------------------
+
+_WORD = r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;|&<>()])+"""
+_FLAG = re.compile(rf"(?<![\w-])(--{_SECRET_NAME})([ \t]+|=)({_WORD})")
+_VARIABLE = re.compile(rf"(?<![\w$-])(?P<name>[A-Z][A-Z0-9_]{{2,60}})=({_WORD})")
+_OTHER_LANGUAGE = re.compile(r"^\s*(?:- |[\w.-]+:(?:\s|$)|(?:from|import)\s\w|\w+\s=\s|LLM\()", re.MULTILINE)
+
+
+def shell_words(command: str) -> str:
+    """A shell command with ``"$VLLM_API_KEY"`` and the like in place of secrets whose flag or variable tells.
+
+    Args:
+        command: a command line; YAML and Python are given back as they are, a shell variable means
+            nothing in them.
+    """
+    if _OTHER_LANGUAGE.search(command):
+        return command
+    command = _FLAG.sub(_flag_word, command)
+    return _VARIABLE.sub(_variable_word, command)
+
+
+def _flag_word(match: re.Match[str]) -> str:
+    variable = shell_variable(match["name"])
+    word = match[4]
+    if variable is None or word.startswith(("-", "$", '"$')):
+        return match[0]
+    return f'{match[1]}{match[3]}"${variable}"'
+
+
+def _variable_word(match: re.Match[str]) -> str:
+    name = match["name"]
+    if shell_variable(name) is None or match[2].startswith(("$", '"$')):
+        return match[0]
+    return f'{name}="${name}"'

@@ -1,0 +1,249 @@
+"""The report for a person at a terminal: the cause, where it was raised, what to run."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from triage.model import Finding, Fix, Report
+from triage.render import words
+from triage.render.concise import concise_line
+from triage.render.options import Options
+from triage.render.page import Page
+from triage.render.visible import excerpt, flat, visible
+
+_COLUMN = 7
+_IN_FULL = 3
+_OTHERS = 40
+_QUOTE = 320
+# Lines for one cause, by how many causes are shown in full: one screen in all.
+_BUDGET = {1: 25, 2: 20, 3: 16}
+
+
+def render_text(report: Report, options: Options) -> str:
+    """The report as text, ending in a line feed.
+
+    Args:
+        report: what was found.
+        options: colour, the terminal's width, how much to show.
+    """
+    page = Page(options.width)
+    if report.status == "healthy":
+        page.prose(Text(words.healthy(report), style="bold green"))
+        _others(page, report)
+        _limits(page, report)
+        return page.render(options.color)
+    if report.status == "insufficient_evidence":
+        page.prose(Text(words.insufficient(report), style="bold yellow"), 2)
+    roots = [each for each in report.findings if each.role == "root_cause"]
+    full = roots if options.show_all else roots[:_IN_FULL]
+    # The same text takes more lines where they are short.
+    budget = _BUDGET.get(len(full), 16) * 80 // min(80, max(40, options.width or 80))
+    for finding in full:
+        page.blank()
+        page.extend(_cause(report, finding, options, budget))
+    if roots[len(full) :]:
+        page.blank()
+    for finding in roots[len(full) :]:
+        page.verbatim(concise_line(finding))
+    if report.missing:
+        page.blank()
+    for each in report.missing:
+        _labelled(page, "needs", flat(each, words.PROSE), style="bold")
+    _others(page, report)
+    _limits(page, report)
+    page.prose(Text(words.tally(report)), 2)
+    return page.render(options.color)
+
+
+def _cause(report: Report, finding: Finding, options: Options, budget: int) -> Page:
+    """One root cause in full, with as many of its fixes in full as the budget of lines allows."""
+    page = Page(options.width)
+    _head(page, report, finding)
+    page.blank()
+    _quote(page, finding, options)
+    page.blank()
+    for label, text in (
+        ("why", words.why_of(finding)),
+        ("where", words.where_of(finding)),
+        ("note", words.joined(words.notes_of(finding))),
+    ):
+        if text:
+            _labelled(page, label, text)
+    page.blank()
+    ending = _ending(finding, options)
+    page.extend(_fixes(finding, options, budget - len(page.lines) - len(ending.lines)))
+    if finding.fixes:
+        page.blank()
+    page.extend(ending)
+    return page
+
+
+def _fixes(finding: Finding, options: Options, room: int) -> Page:
+    """The fixes, the first one in full, the further ones as long as there is room for the lines."""
+    page = Page(options.width)
+    numbered = list(enumerate(finding.fixes, 1))
+    with_checks = [_fix(number, fix, options.width, check=True) for number, fix in numbered]
+    if options.show_all or sum(len(whole.lines) for whole in with_checks) <= room:
+        for whole in with_checks:
+            page.extend(whole)
+        return page
+    brief: list[int] = []
+    for number, fix in numbered:
+        whole = _fix(number, fix, options.width, check=False)
+        # The fixes still to come keep a line each.
+        if number == 1 or (not brief and len(page.lines) + len(whole.lines) + len(numbered) - number <= room):
+            page.extend(whole)
+        else:
+            page.extend(_brief(number, fix, options.width))
+            brief.append(number)
+    if brief:
+        these = f"fix {brief[0]}" if len(brief) == 1 else f"fixes {', '.join(map(str, brief))}"
+        page.prose(Text(" " * _COLUMN + f"(--all shows {these} in full)"), _COLUMN)
+    return page
+
+
+def _head(page: Page, report: Report, finding: Finding) -> None:
+    """The cause with the user's numbers, then where in the input, of which process, release and model."""
+    head = Text()
+    head.append(words.label_of(finding) + ":", style="bold red")
+    head.append(" " + words.title_of(finding), style="bold")
+    whole = page.width is None or cell_len(head.plain) <= page.width
+    head.append("   ")
+    head.append(f"[{words.name_of(finding)}]", style="cyan")
+    if whole:
+        page.groups(head, 4)
+    else:
+        page.prose(head, 4, full=True)
+    run = words.run_of(report, finding)
+    groups = [
+        words.joined([words.place_of(finding), words.process_of(finding)], "  "),
+        words.release_of(run),
+        visible(run.model, words.NAME) if run and run.model else "",
+        words.start_of(report, finding),
+        words.seen_of(finding),
+    ]
+    place = Text("  ")
+    place.append("-->", style="blue")
+    place.append(" " + words.joined(groups, "   "))
+    page.groups(place, 6)
+
+
+def _quote(page: Page, finding: Finding, options: Options) -> None:
+    """The log line with its number; further ones with --context, and of a message that no record knows."""
+    first = finding.line if finding.evidence_line is None else finding.evidence_line
+    quoted = list(finding.evidence[: 1 + 2 * options.context]) or [finding.message.split("\n", 1)[0]]
+    numbers = [str(first + index) for index in range(len(quoted))]
+    if finding.record is None and len(quoted) == 1:
+        # The rest of the raw error, which the title has only the first line of.
+        rest = [line for line in finding.message.strip("\n").split("\n")[1:] if line.strip()]
+        quoted += rest[:5]
+        numbers += [""] * len(rest[:5])
+        if len(rest) > 5:
+            quoted.append(f"[... {len(rest) - 5} more lines]")
+            numbers.append("")
+    limit = _QUOTE if options.width is None else max(160, min(_QUOTE, 4 * options.width))
+    column = max(map(len, numbers))
+    for number, line in zip(numbers, quoted, strict=True):
+        page.quote(number, excerpt(line.strip(), finding.message, limit), column)
+
+
+def _labelled(page: Page, label: str, text: str, style: str = "bold blue") -> None:
+    line = Text()
+    line.append(label.ljust(_COLUMN), style=style)
+    line.append(text)
+    page.prose(line, _COLUMN)
+
+
+def _fix(number: int, fix: Fix, width: int | None, check: bool) -> Page:
+    """A fix in full; each command alone in column 0, so that a triple click takes the whole of it."""
+    page = Page(width)
+    _fix_title(page, number, fix)
+    changes = words.unsaid_changes(fix)
+    if changes:
+        page.prose(Text(" " * _COLUMN + changes), _COLUMN)
+    for step in fix.steps:
+        page.prose(Text(" " * _COLUMN + "- " + flat(step, words.PROSE)), _COLUMN + 2)
+    lacking = words.lacking_of(fix)
+    if lacking:
+        page.prose(Text(" " * _COLUMN + "missing: " + "; ".join(lacking)), _COLUMN)
+    if fix.note:
+        page.prose(Text(" " * _COLUMN + f"({flat(fix.note, words.PROSE)})"), _COLUMN)
+    for command in words.runnable(fix):
+        page.blank()
+        for line in command.strip("\n").split("\n"):
+            page.verbatim(line, style="bold green")
+    if fix.verify and check:
+        page.blank()
+        page.prose(Text(" " * _COLUMN + "then check:"))
+        page.blank()
+        page.verbatim(visible(fix.verify, words.COMMAND), style="green")
+    if words.runnable(fix) or (fix.verify and check):
+        page.blank()
+    return page
+
+
+def _brief(number: int, fix: Fix, width: int | None) -> Page:
+    """A fix on one line, where there is no room for more."""
+    page = Page(width)
+    changes = words.unsaid_changes(fix)
+    _fix_title(page, number, fix, f": {changes}" if changes else "")
+    return page
+
+
+def _fix_title(page: Page, number: int, fix: Fix, more: str = "") -> None:
+    label = f"fix {number}".ljust(_COLUMN)
+    title = flat(fix.title, words.TITLE) + more
+    tag = words.tag_of(fix)
+    line = Text()
+    line.append(label, style="bold green")
+    line.append(title)
+    page.prose(line, _COLUMN)
+    last = page.lines[-1]
+    if page.fits(last.plain, "  ", tag):
+        last.append(" " * page.pad(last.plain, tag))
+        last.append(tag, style="cyan")
+    else:
+        page.prose(Text(" " * _COLUMN + tag, style="cyan"), _COLUMN + 1)
+
+
+def _ending(finding: Finding, options: Options) -> Page:
+    """Where to read more; for an error without a record, what comes near and how to report it."""
+    page = Page(options.width)
+    if finding.record is not None:
+        _labelled(page, "more", f"vllm-triage explain {words.name_of(finding)}")
+        return page
+    for number, near in enumerate(finding.near[:3]):
+        _labelled(page, "" if number else "near", flat(near, words.TITLE))
+    _labelled(
+        page,
+        "report",
+        f"look for it in {words.VLLM_ISSUES}; to open an issue, attach what `vllm-triage --format markdown` writes"
+        " (secrets, addresses and user names taken out)",
+    )
+    return page
+
+
+def _others(page: Page, report: Report) -> None:
+    """Consequences, warnings and harmless findings, a line each, with why they are that."""
+    others = [each for each in report.findings if each.role != "root_cause"]
+    if not others:
+        return
+    page.blank()
+    for finding in others[:_OTHERS]:
+        line = Text()
+        line.append(f"{finding.role}: ", style="bold")
+        line.append(f"{words.place_of(finding)}  {words.title_of(finding)}")
+        if finding.record:
+            line.append(f"  [{words.name_of(finding)}]", style="cyan")
+        tail = words.joined([words.seen_of(finding), flat(finding.why or "", words.PROSE)])
+        line.append(f"  ({tail})" if tail else "")
+        page.prose(line, _COLUMN)
+    if len(others) > _OTHERS:
+        page.prose(Text(f"and {len(others) - _OTHERS} more (--format json lists them)"), _COLUMN)
+    page.blank()
+
+
+def _limits(page: Page, report: Report) -> None:
+    for each in report.input.limits:
+        _labelled(page, "limit", flat(each, words.TITLE), style="bold yellow")

@@ -1,0 +1,294 @@
+"""The phrases that the readable formats share, as plain text made visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from triage.model import Finding, Fix, Location, Report, Role, Run, Scalar
+from triage.render.visible import flat, is_plain, visible
+
+TITLE = 240
+NAME = 160
+PROSE = 420
+COMMAND = 32_000
+
+UNRECOGNISED = "unrecognised"
+VLLM_ISSUES = "https://github.com/vllm-project/vllm/issues"
+
+_SAFETY = {"safe": "safe", "changes_behaviour": "changes behaviour", "needs_judgement": "needs judgement"}
+_HIDDEN_ROLES: tuple[Role, ...] = ("consequence", "warning", "harmless")
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """``1 fix``, ``2 fixes``: the number with the noun that it asks for."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def name_of(finding: Finding) -> str:
+    """The record's slug, or that there is none."""
+    return visible(finding.record.slug, NAME) if finding.record else UNRECOGNISED
+
+
+def title_of(finding: Finding) -> str:
+    """What failed, on one line: the title with the user's numbers, or the message as emitted."""
+    if finding.title:
+        return flat(finding.title, TITLE)
+    if finding.record and finding.record.title and "{" not in finding.record.title:
+        return flat(finding.record.title, TITLE)
+    return flat(raw_of(finding).split("\n", 1)[0], TITLE)
+
+
+def raw_of(finding: Finding) -> str:
+    """The message with its class in front, as Python prints an exception; not made visible."""
+    message = finding.message.strip("\n")
+    name = finding.exception_class
+    if not name or message == name or message.startswith(f"{name}:"):
+        return message
+    return f"{name}: {message}" if message.strip() else name
+
+
+def place_of(finding: Finding) -> str:
+    """``stdin:87``: the source and line that the finding stands in."""
+    return f"{visible(finding.source, NAME)}:{finding.line}"
+
+
+def process_of(finding: Finding) -> str:
+    """Process, pid, rank and pod, as far as known."""
+    parts = [
+        visible(finding.process, 60) if finding.process else None,
+        None if finding.pid is None else f"pid {finding.pid}",
+        None if finding.rank is None else f"rank {finding.rank}",
+        f"pod {visible(finding.pod, NAME)}" if finding.pod else None,
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def run_of(report: Report, finding: Finding) -> Run | None:
+    """The run that the finding belongs to, if the report has it."""
+    if finding.run is not None and 0 <= finding.run < len(report.runs):
+        return report.runs[finding.run]
+    return report.runs[-1] if len(report.runs) == 1 else None
+
+
+def release_of(run: Run | None) -> str:
+    """``vLLM 0.33.0``, how it is known where it is not the log that says so, or that it is unknown."""
+    if run is None or not run.vllm_version:
+        return "vLLM release unknown"
+    how = {"inferred": " (inferred)", "given": " (as given)"}.get(run.version_basis or "", "")
+    return f"vLLM {visible(run.vllm_version, 60)}{how}"
+
+
+def start_of(report: Report, finding: Finding) -> str:
+    """``start 4 of 4`` where the input shows more than one start of vLLM."""
+    if finding.run is None or len(report.runs) < 2:
+        return ""
+    return f"start {finding.run + 1} of {len(report.runs)}"
+
+
+def seen_of(finding: Finding) -> str:
+    """How often it was seen, and from when to when; empty for once."""
+    if finding.count < 2:
+        return ""
+    span = [visible(time, 40) for time in (finding.first_time, finding.last_time) if time]
+    when = "" if not span else f" ({span[0]})" if span[0] == span[-1] else f" ({span[0]} to {span[-1]})"
+    return f"seen {finding.count} times{when}"
+
+
+def basis_of(location: Location) -> str:
+    """Where the place is from: the traceback, or the catalogue for which release."""
+    if location.basis == "traceback":
+        return "from the traceback"
+    return f"catalogue for {visible(location.version, 60)}" if location.version else "catalogue; release unknown"
+
+
+def at(file: str, line: int, function: str | None) -> str:
+    """``vllm/config/scheduler.py:332 in SchedulerConfig.verify``."""
+    return f"{visible(file, NAME)}:{line}" + (f" in {visible(function, NAME)}" if function else "")
+
+
+def where_of(finding: Finding) -> str:
+    """Where the message is raised and how that is known; empty where nothing is known."""
+    place, frame = finding.location, finding.vllm_frame
+    called = ""
+    if frame is not None and (place is None or (frame.file, frame.line) != (place.file, place.line)):
+        called = at(frame.file, frame.line, frame.function)
+    if place is not None:
+        own = f"{at(place.file, place.line, place.function)} ({basis_of(place)})"
+        return f"{own}, reached from {called}" if called else own
+    if called:
+        return f"reached from {called} (from the traceback)"
+    if finding.candidates:
+        some = ", ".join(visible(each, NAME) for each in finding.candidates[:4])
+        more = f" and {len(finding.candidates) - 4} more" if len(finding.candidates) > 4 else ""
+        return f"one of {some}{more} (catalogue; release unknown)"
+    return ""
+
+
+def why_of(finding: Finding) -> str:
+    """What the failure means; for an error without a record, that no record knows it."""
+    if finding.cause:
+        return sentences(finding.cause)
+    if finding.record is not None:
+        return ""
+    if finding.site is not None:
+        return "no record explains this message, so no cause is named; only its place in the sources is known"
+    return "no record knows this message, so no cause is named"
+
+
+def sentences(text: str, limit: int = PROSE) -> str:
+    """Prose bounded at a full stop rather than in a word, where there is one to cut at."""
+    line = flat(text, limit * 3)
+    if len(line) <= limit:
+        return line
+    stop = line.rfind(". ", 0, limit)
+    return line[: stop + 1] if stop > limit // 3 else flat(text, limit)
+
+
+def notes_of(finding: Finding) -> list[str]:
+    """What else a reader must know before acting: how sure it is, what still runs, whose fault it is."""
+    notes = []
+    if finding.confidence == "similar":
+        notes.append("a guess: the log's message is like this record's, not the same")
+    elif finding.confidence == "truncated":
+        notes.append("the message is cut short in the log; what is left of it fits this record")
+    if finding.scope == "request":
+        notes.append("a request was rejected; the server itself did not fail")
+    elif finding.scope == "client":
+        notes.append("the client failed; the server itself may be well")
+    if finding.owner == "vllm":
+        notes.append("a fault of vLLM itself, not of your settings")
+    if finding.restart_helps is False:
+        notes.append("a restart without a change fails the same way")
+    elif finding.restart_helps is True:
+        notes.append("a restart may be enough")
+    return notes
+
+
+def label_of(finding: Finding) -> str:
+    """``error``, or ``error (guess)`` where the match is not certain."""
+    label = visible(finding.severity, 20) if finding.severity else "error"
+    return f"{label} (guess)" if finding.confidence == "similar" and finding.record else label
+
+
+def value_of(value: Scalar) -> str:
+    """A flag's value as it is typed."""
+    return "" if value is None or value is True else visible(str(value), NAME)
+
+
+def changes_of(fix: Fix) -> list[str]:
+    """What the fix changes, a phrase each: ``--max-num-seqs 64``, ``drop --x``, ``VLLM_Y=1``."""
+    changes = [f"{visible(flag, 80)} {value_of(value)}".rstrip() for flag, value in fix.set.items()]
+    changes += [f"drop {visible(flag, 80)}" for flag in fix.unset]
+    for name, value in fix.env.items():
+        shown = visible(name, 80)
+        changes.append(f"unset {shown}" if value is None else f"{shown}={visible(str(value), NAME)}")
+    return changes
+
+
+def unsaid_changes(fix: Fix) -> str:
+    """The changes that the title does not name already; pods keep arguments in YAML, so flags are named."""
+    words = fix.title.replace(":", " ").replace(",", " ").replace("=", " ").split()
+    changes = changes_of(fix)
+    said = all(word in words for change in changes for word in change.replace("=", " ").split() if word != "drop")
+    return "" if said else ", ".join(changes)
+
+
+def tag_of(fix: Fix) -> str:
+    """``[changes behaviour: slower prefill]``: how safe the fix is, and at what price."""
+    tag = _SAFETY.get(fix.safety, fix.safety)
+    if fix.estimate:
+        tag += ", estimate"
+    if fix.tradeoff:
+        tag += f": {flat(fix.tradeoff, NAME)}"
+    return f"[{tag}]"
+
+
+def runnable(fix: Fix) -> tuple[str, ...]:
+    """The commands that can be shown and pasted: none that a terminal would act on while printing it."""
+    return tuple(command for command in fix.commands if _pasteable(command))
+
+
+def _pasteable(command: str) -> bool:
+    return bool(command.strip()) and len(command) <= COMMAND and all(map(is_plain, command.split("\n")))
+
+
+def lacking_of(fix: Fix) -> list[str]:
+    """What keeps the fix from being printed whole."""
+    lacking = [flat(each, NAME) for each in fix.missing]
+    withheld = len(fix.commands) - len(runnable(fix))
+    if withheld:
+        lacking.append(plural(withheld, "command") + " withheld, holding characters that a terminal would act on")
+    return lacking
+
+
+def tally(report: Report) -> str:
+    """The last line: what was found, and what is not shown."""
+    roots = [each for each in report.findings if each.role == "root_cause"]
+    known = [each for each in roots if each.record is not None]
+    shown = {role: sum(each.role == role for each in report.findings) for role in _HIDDEN_ROLES}
+    parts = []
+    if report.status == "insufficient_evidence":
+        parts.append("no root cause named")
+    elif known:
+        parts.append(plural(len(known), "root cause"))
+        parts.append(plural(sum(len(each.fixes) for each in known), "fix", "fixes").replace("0 fixes", "no fix"))
+    if len(roots) > len(known) and report.status != "insufficient_evidence":
+        parts.append(plural(len(roots) - len(known), "error") + " that no record knows")
+    sections = [", ".join(parts)]
+    if any(shown.values()):
+        sections.append(_others(shown, len(roots)))
+    if any(report.hidden.get(role) for role in _HIDDEN_ROLES):
+        sections.append(_others(report.hidden, len(roots)) + " (--all shows them)")
+    if any(report.redacted.values()):
+        sections.append("taken out: " + counts(report.redacted))
+    return joined(sections)
+
+
+def healthy(report: Report) -> str:
+    """``no failure found in 120 lines``, and what a healthy log still shows with ``--all``."""
+    line = f"no failure found in {plural(report.input.lines, 'line')}"
+    if len(report.input.sources) > 1:
+        line += f" of {plural(len(report.input.sources), 'source')}"
+    if any(report.hidden.values()):
+        line += f"; {_others(report.hidden, 0)} (--all shows them)"
+    return line
+
+
+def insufficient(report: Report) -> str:
+    """What an input without enough evidence is, on one line."""
+    if not report.input.lines:
+        return "not enough evidence: the input is empty"
+    if report.findings:
+        return "not enough evidence: something failed, and the input does not show why"
+    return f"not enough evidence: {plural(report.input.lines, 'line')} read, and no line shows what went wrong"
+
+
+def counts(numbers: Mapping[str, int]) -> str:
+    """``1 token, 2 prompts``: kinds are plural nouns; one of a kind loses its s."""
+    named = ((visible(kind, 40), number) for kind, number in sorted(numbers.items()) if number)
+    return ", ".join(f"{number} {_singular(kind) if number == 1 else kind}" for kind, number in named)
+
+
+def _singular(kind: str) -> str:
+    return kind[:-2] if kind.endswith("sses") else kind.removesuffix("s")
+
+
+def _others(numbers: Mapping[Role, int], roots: int) -> str:
+    """``3 other errors follow from it, 2 warnings``."""
+    follow = numbers.get("consequence", 0)
+    parts = []
+    if follow and roots:
+        verb = "follows" if follow == 1 else "follow"
+        parts.append(f"{plural(follow, 'other error')} {verb} from {'it' if roots == 1 else 'them'}")
+    elif follow:
+        parts.append(f"{plural(follow, 'error')} without {'its' if follow == 1 else 'their'} cause")
+    if numbers.get("warning"):
+        parts.append(plural(numbers["warning"], "warning"))
+    if numbers.get("harmless"):
+        parts.append(plural(numbers["harmless"], "harmless message"))
+    return ", ".join(parts)
+
+
+def joined(parts: Iterable[str], by: str = "; ") -> str:
+    """The parts that say something, joined."""
+    return by.join(part for part in parts if part)

@@ -1,0 +1,99 @@
+"""The developer's command that brings generated facts up to date: ``python -m triage.source locate|flags ...``.
+
+``locate --records patterns/causes 0.33.0=DIR ...`` writes where each cause's message is raised into the records;
+``flags --out patterns/flags/vllm.json 0.33.0=DIR ...`` writes the command-line flags of the releases. DIR holds the
+release's ``vllm`` folder, as a wheel or a checkout has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from triage.errors import TriageError, UsageError
+from triage.source.flags import dump_flags, read_flags
+from triage.source.locate import RecordFile, Wanted, collect, locate_release
+from triage.source.sites import Site
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        argv: the words after the program's name; those of the process where None.
+
+    Returns:
+        The exit code: 0, or 2 when it could not run.
+    """
+    parser = argparse.ArgumentParser(prog="python -m triage.source", description="Read facts out of package sources.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    locating = commands.add_parser("locate", help="write where the messages of records are raised")
+    locating.add_argument("--records", type=Path, required=True, metavar="DIR", help="folder of record files")
+    flags = commands.add_parser("flags", help="write the command-line flags of releases")
+    flags.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
+    for command in (locating, flags):
+        command.add_argument("releases", nargs="+", metavar="RELEASE=ROOT", help="a release and its unpacked package")
+    args = parser.parse_args(argv)
+    try:
+        releases = _releases(args.releases)
+        if args.command == "locate":
+            _locate(args.records, releases)
+        else:
+            _flags(args.out, releases)
+    except TriageError as error:
+        print(f"error: {error.message}" + (f"\nhint: {error.hint}" if error.hint else ""), file=sys.stderr)
+        return 2
+    return 0
+
+
+def _releases(words: Sequence[str]) -> dict[str, Path]:
+    out: dict[str, Path] = {}
+    for word in words:
+        release, _, root = word.partition("=")
+        try:
+            Version(release)
+        except InvalidVersion as error:
+            raise UsageError(
+                f"{word!r} names no release", "write RELEASE=ROOT, as in 0.33.0=/unpacked/wheel"
+            ) from error
+        if not (Path(root) / "vllm").is_dir():
+            raise UsageError(f"{root!r} holds no vllm folder", "name the folder that the wheel was unpacked into")
+        out[release] = Path(root)
+    return dict(sorted(out.items(), key=lambda item: Version(item[0])))
+
+
+def _locate(records: Path, releases: dict[str, Path]) -> None:
+    paths = sorted(records.rglob("*.json"))
+    wanted = [Wanted(str(path), text) for path in paths for text in RecordFile(path).templates()]
+    if not wanted:
+        raise UsageError(f"{str(records)!r} holds no records of vLLM's messages", "name the folder with the causes")
+    seen: dict[tuple[str, str], tuple[tuple[str, Site], ...]] = {}
+    found = collect(
+        {release: locate_release(wanted, root, _reporter(release), seen) for release, root in releases.items()}
+    )
+    for path in (path for path in paths if any(each.cause == str(path) for each in wanted)):
+        sites = found.get(str(path), {})
+        # Read anew: reading the releases takes minutes, and somebody may have edited the record meanwhile.
+        written = RecordFile(path).update(sites, releases)
+        have = sorted({release for lines in sites.values() for release in lines}, key=Version)
+        span = f"{have[0]} to {have[-1]}, {len(have)} of {len(releases)} releases" if have else "in no release"
+        print(f"{path.relative_to(records)}: {len(sites)} sites, {span}{', written' if written else ''}")
+
+
+def _flags(out: Path, releases: dict[str, Path]) -> None:
+    known = {release: read_flags(root, _reporter(release)) for release, root in releases.items()}
+    out.write_bytes(dump_flags("vllm", known))
+    for release, flags in known.items():
+        print(f"{release}: {len(flags)} flags")
+
+
+def _reporter(release: str) -> Callable[[str, str], None]:
+    return lambda file, reason: print(f"{release} {file}: {reason}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,299 @@
+"""Sites read out of a source tree: every place that emits a message, as template, class, file, line and function.
+
+Read are ``raise`` statements, exceptions built elsewhere (``future.set_exception(E("..."))``, an exception class that
+hands its text to ``super().__init__``), logger calls, ``assert`` with a message and ``warnings.warn``. A message held
+in a local variable or a class attribute is followed; where it may have several values there is a site for each.
+Statements that carry no message (a bare ``raise``, ``raise NotImplementedError``) give no site.
+
+Lines are those of the statement's first line: what a traceback shows for a multi-line ``raise``, and what the logger
+prints as ``[file.py:123]``.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from triage.source.templates import Environment, Parts, alternatives, fill_printf, is_text, render
+from triage.source.variables import Texts, assign, enter_loop, merge_branches
+
+MAX_FILE_BYTES = 8_000_000
+"""Larger files are generated tables, and are reported instead of read."""
+
+Kind = Literal["raise", "exception", "log", "assert", "warn"]
+
+_LEVELS = {
+    "debug": "DEBUG",
+    "info": "INFO",
+    "warning": "WARNING",
+    "warn": "WARNING",
+    "error": "ERROR",
+    "exception": "ERROR",
+    "critical": "CRITICAL",
+    "fatal": "CRITICAL",
+}
+_MESSAGE_KEYWORDS = ("message", "msg", "detail", "reason")
+_ERROR_NAMES = ("Error", "Exception", "Exit", "Interrupt")
+
+_BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.expr_context, ast.operator, ast.cmpop, ast.Constant)
+
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One place that emits a message.
+
+    template: f-string-shaped; class_name: last component of the exception's or warning's class, None for a log
+    message; level: the log level in capitals, None for an exception; file: package-relative
+    (``vllm/config/scheduler.py``); line: first line of the statement, 1-based; function: qualified by classes and
+    enclosing functions (``SchedulerConfig.verify_max_model_len``), None at module level; kind: "raise", "exception"
+    (built, not raised here), "log", "assert" or "warn".
+    """
+
+    template: str
+    class_name: str | None
+    level: str | None
+    file: str
+    line: int
+    function: str | None
+    kind: Kind
+
+
+def read_sites(root: Path, on_error: Callable[[str, str], None] | None = None) -> Iterator[Site]:
+    """Read the sites of an unpacked release.
+
+    Args:
+        root: the folder that holds the package's folder (``root/vllm/...``).
+        on_error: called with file and reason for each file that cannot be read or parsed; such files give no sites.
+
+    Yields:
+        Sites, files in order of their path, each file's in order of its statements.
+    """
+    for path in sorted(root.rglob("*.py")):
+        file = path.relative_to(root).as_posix()
+        try:
+            if path.stat().st_size > MAX_FILE_BYTES:
+                raise ValueError(f"larger than {MAX_FILE_BYTES} bytes")
+            found = sites_of(path.read_bytes(), file)
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            if on_error is not None:
+                on_error(file, f"{type(error).__name__}: {error}")
+            continue
+        yield from found
+
+
+def sites_of(source: bytes, file: str) -> tuple[Site, ...]:
+    """Read the sites of one file.
+
+    Args:
+        source: its content.
+        file: its package-relative path, for the sites.
+
+    Raises:
+        SyntaxError: the content is no Python of this interpreter's grammar.
+        ValueError: it holds null bytes, or is in no known encoding.
+        RecursionError: it is nested too deeply.
+    """
+    with warnings.catch_warnings():
+        # Old releases have invalid escapes in strings; they parse all the same.
+        warnings.simplefilter("ignore")
+        tree = ast.parse(source)
+    reader = _Reader(file)
+    reader.scope(tree.body, {})
+    return tuple(dict.fromkeys(reader.sites))
+
+
+class _Reader:
+    """Walks statements in order, knowing at each what text the local variables may hold."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.sites: list[Site] = []
+        self._inner: list[tuple[_Function | ast.ClassDef, tuple[str, ...], bool]] = []
+
+    def scope(
+        self,
+        body: list[ast.stmt],
+        outer: Environment,
+        path: tuple[str, ...] = (),
+        in_error: bool = False,
+        in_class: bool = False,
+    ) -> None:
+        """Read a module, class or function body, then the functions defined in it, which run after it.
+
+        Args:
+            body: its statements.
+            outer: the texts that names of the enclosing scopes hold.
+            path: the names of the classes and functions around it, its own last.
+            in_error: whether it is part of an exception class.
+            in_class: whether it is a class body, whose names its methods do not see.
+        """
+        before, self._inner = self._inner, []
+        env = dict(outer)
+        self._block(body, env, path, in_error)
+        inner, self._inner = self._inner, before
+        for node, inner_path, inner_error in inner:
+            seen = dict(env)
+            if in_class:
+                # Capitals only: another attribute's value here is a default, which instances override.
+                constants = {name: texts for name, texts in env.items() if name.isupper()}
+                seen = {
+                    **outer,
+                    **{f"{owner}.{name}": constants[name] for owner in ("self", "cls") for name in constants},
+                }
+            if not isinstance(node, ast.ClassDef):
+                arguments = node.args
+                for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+                    seen.pop(argument.arg, None)
+            self.scope(node.body, seen, inner_path, inner_error, isinstance(node, ast.ClassDef))
+
+    def _block(self, body: list[ast.stmt], env: Texts, path: tuple[str, ...], in_error: bool) -> bool:
+        """Read statements in order, changing env; say whether control comes out at the end."""
+        for statement in body:
+            if isinstance(statement, _Function | ast.ClassDef):
+                error = _is_error(statement.name) if isinstance(statement, ast.ClassDef) else in_error
+                self._inner.append((statement, (*path, statement.name), error))
+                continue
+            self._statement(statement, env, path, in_error)
+            if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
+                return False
+            if not self._branches(statement, env, path, in_error):
+                return False
+        return True
+
+    def _branches(self, statement: ast.stmt, env: Texts, path: tuple[str, ...], in_error: bool) -> bool:
+        """Read the blocks inside a statement and merge what they leave in env; say whether control comes out."""
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            return self._block(statement.body, env, path, in_error)
+        blocks: list[list[ast.stmt]]
+        falls_through = True
+        if isinstance(statement, ast.If):
+            blocks, falls_through = [statement.body, statement.orelse], False
+        elif isinstance(statement, ast.For | ast.AsyncFor | ast.While):
+            blocks = [statement.body, statement.orelse]
+            enter_loop(statement, env)
+        elif isinstance(statement, ast.Match):
+            blocks = [case.body for case in statement.cases]
+        elif isinstance(statement, ast.Try) or type(statement).__name__ == "TryStar":
+            tried: ast.Try = statement  # type: ignore[assignment]
+            blocks = [[*tried.body, *tried.orelse], *(handler.body for handler in tried.handlers)]
+            falls_through = False
+        else:
+            return True
+        ends: list[Texts] = [dict(env)] if falls_through else []
+        for block in blocks:
+            end = dict(env)
+            if self._block(block, end, path, in_error):
+                ends.append(end)
+        merge_branches(env, ends)
+        comes_out = bool(ends)
+        if isinstance(statement, ast.Try) and statement.finalbody:
+            comes_out = self._block(statement.finalbody, env, path, in_error) and comes_out
+        return comes_out
+
+    def _statement(self, statement: ast.stmt, env: Texts, path: tuple[str, ...], in_error: bool) -> None:
+        if isinstance(statement, ast.Assert) and statement.msg is not None:
+            self._emit(alternatives(statement.msg, env), "AssertionError", None, statement.lineno, path, "assert")
+        raised = statement.exc if isinstance(statement, ast.Raise) else None
+        for call in _calls(statement):
+            self._call(call, call is raised, statement.lineno, env, path, in_error)
+        assign(statement, env)
+
+    def _call(
+        self, call: ast.Call, raised: bool, line: int, env: Environment, path: tuple[str, ...], in_error: bool
+    ) -> None:
+        function, receiver = call.func, ""
+        if isinstance(function, ast.Attribute):
+            name, receiver = function.attr, _last_name(function.value)
+        elif isinstance(function, ast.Name):
+            name = function.id
+        else:
+            return
+        level = _level(name, receiver, call)
+        if level is not None:
+            args = call.args[1:] if name == "log" else call.args
+            if args:
+                self._emit(_log_texts(args, env), None, level, line, path, "log")
+        elif name == "warn" and receiver == "warnings" and call.args:
+            category = call.args[1] if len(call.args) > 1 else _keyword(call, ("category",))
+            class_name = _last_name(category) if category is not None else "UserWarning"
+            self._emit(alternatives(call.args[0], env), class_name, "WARNING", line, path, "warn")
+        elif raised or _is_error(name):
+            # A function that makes the exception (``raise self._failed(...)``) does not tell its class.
+            raised_class = name if name[:1].isupper() else None
+            self._emit(_exception_texts(call, env), raised_class, None, line, path, "raise" if raised else "exception")
+        elif in_error and name == "__init__" and len(path) > 1 and call.args:
+            texts = tuple(text for text in _exception_texts(call, env) if is_text(text))
+            self._emit(texts, path[-2], None, line, path, "exception")
+
+    def _emit(
+        self,
+        texts: tuple[Parts, ...],
+        class_name: str | None,
+        level: str | None,
+        line: int,
+        path: tuple[str, ...],
+        kind: Kind,
+    ) -> None:
+        function = ".".join(path) or None
+        for text in texts:
+            template = render(text)
+            if template.strip():
+                self.sites.append(Site(template, class_name, level, self.file, line, function, kind))
+
+
+def _exception_texts(call: ast.Call, env: Environment) -> tuple[Parts, ...]:
+    """The message that an exception is built with: the first argument that holds text, else the first one."""
+    keyword = _keyword(call, _MESSAGE_KEYWORDS)
+    given = [*([keyword] if keyword is not None else []), *call.args]
+    read = [alternatives(value, env) for value in given if not isinstance(value, ast.Starred)]
+    for texts in read:
+        if any(map(is_text, texts)):
+            return texts
+    return read[0] if read else ()
+
+
+def _log_texts(args: list[ast.expr], env: Environment) -> tuple[Parts, ...]:
+    formats = alternatives(args[0], env)
+    # Without arguments the logging module does not touch the percent signs.
+    return tuple(fill_printf(text, args[1:], env) for text in formats) if len(args) > 1 else formats
+
+
+def _level(name: str, receiver: str, call: ast.Call) -> str | None:
+    if "log" not in receiver.lower():
+        return None
+    if name == "log" and len(call.args) > 1:
+        return _LEVELS.get(_last_name(call.args[0]).lower(), "INFO")
+    return _LEVELS.get(name.removesuffix("_once"))
+
+
+def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
+    """The calls in a statement's own expressions, not in the blocks and functions inside it, outermost first."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Call):
+            yield node
+        children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, _BLOCKS)]
+        waiting.extend(reversed(children))
+
+
+def _keyword(call: ast.Call, names: tuple[str, ...]) -> ast.expr | None:
+    return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)
+
+
+def _is_error(name: str) -> bool:
+    return name[:1].isupper() and name.endswith(_ERROR_NAMES)
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Call):
+        return _last_name(node.func)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,337 @@
+"""Message expressions of Python source turned into f-string-shaped templates, and compared.
+
+A message is written in many ways (f-string, ``%``, ``.format``, ``+``, a local variable). All of them come out as one
+text: literals as they are with braces doubled, holes as ``{expression}`` with conversion and format spec kept, so that
+``"%d of %r" % (n, name)`` reads ``{n} of {name!r}``. An expression with branches (``a if c else b``, a variable set in
+two places) has several templates.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+MAX_ALTERNATIVES = 8
+"""More ways than this to read one message, and its varying part becomes a hole."""
+
+MAX_EXPRESSION = 200
+"""Characters of a hole's expression; a longer one is replaced by the name of what it calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A hole as it stands between the braces: ``self.max_num_seqs``, ``name!r``, ``gib:.2f``."""
+
+    text: str
+
+
+Parts: TypeAlias = "tuple[str | Hole, ...]"
+Environment: TypeAlias = "Mapping[str, tuple[Parts, ...]]"
+"""What each variable that holds a text may hold, at one place of a function; attributes under their dotted name."""
+
+_PRINTF = re.compile(
+    r"%(?:\((?P<key>[^)]*)\))?[#0\- +]*(?P<width>\*|\d+)?(?P<precision>\.(?:\*|\d+))?[hlL]?"
+    r"(?P<type>[diouxXeEfFgGcrsa%])"
+)
+_KEPT_SPECS = frozenset("eEfFgGxX")
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+
+
+def alternatives(node: ast.expr, env: Environment) -> tuple[Parts, ...]:
+    """The templates that an expression may give, at least one; what is no text becomes a hole.
+
+    Args:
+        node: the expression.
+        env: the texts of local variables, and of attributes under their dotted name.
+    """
+    found = tuple(dict.fromkeys(_merge(parts) for parts in _read(node, env)))
+    return found if 0 < len(found) <= MAX_ALTERNATIVES else ((_hole(node),),)
+
+
+def is_text(parts: Parts) -> bool:
+    """Whether a template holds any literal text."""
+    return any(isinstance(part, str) and part.strip() for part in parts)
+
+
+def render(parts: Parts) -> str:
+    """The template's text: literals with braces doubled, holes in braces."""
+    return "".join(
+        part.replace("{", "{{").replace("}", "}}") if isinstance(part, str) else "{" + part.text + "}" for part in parts
+    )
+
+
+def fill_printf(template: Parts, args: list[ast.expr], env: Environment) -> Parts:
+    """Fill a ``%`` template with its arguments, as the logging module and the ``%`` operator do.
+
+    Args:
+        template: the format, whose holes stay as they are.
+        args: the arguments in order; a single dict display serves ``%(name)s``.
+        env: the texts of local variables.
+
+    Returns:
+        The filled template; a conversion that lacks its argument stays literal.
+    """
+    named: dict[str, ast.expr] = {}
+    if len(args) == 1 and isinstance(args[0], ast.Dict):
+        display = args[0]
+        for key, entry in zip(display.keys, display.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                named[key.value] = entry
+    waiting = list(args)
+    out: list[str | Hole] = []
+    for part in template:
+        if isinstance(part, Hole):
+            out.append(part)
+            continue
+        end = 0
+        for found in _PRINTF.finditer(part):
+            out.append(part[end : found.start()])
+            end = found.end()
+            if found["type"] == "%":
+                out.append("%")
+                continue
+            for star in (found["width"], found["precision"]):
+                if star and star.endswith("*") and waiting:
+                    waiting.pop(0)
+            if found["key"] is not None:
+                item = named.get(found["key"])
+                out.append(_printf_hole(item, found) if item is not None else Hole(found["key"] or "_"))
+            elif waiting and not isinstance(waiting[0], ast.Starred):
+                value = waiting.pop(0)
+                inner = alternatives(value, env)
+                known = found["type"] == "s" and len(inner) == 1 and is_text(inner[0])
+                out.extend(inner[0] if known else (_printf_hole(value, found),))
+            else:
+                out.append(_printf_hole(waiting[0], found) if waiting else found.group())
+        out.append(part[end:])
+    return _merge(tuple(out))
+
+
+def split(template: str) -> Parts:
+    """Take a template's text apart into literals and holes; the reverse of `render`.
+
+    A brace that opens no hole is taken as literal text, so that no text fails.
+    """
+    out: list[str | Hole] = []
+    literal: list[str] = []
+    index = 0
+    while index < len(template):
+        pair = template[index : index + 2]
+        if pair in ("{{", "}}"):
+            literal.append(pair[0])
+            index += 2
+            continue
+        if template[index] == "{":
+            end = _hole_end(template, index)
+            if end is not None:
+                out.extend(("".join(literal), Hole(template[index + 1 : end])))
+                literal = []
+                index = end + 1
+                continue
+        literal.append(template[index])
+        index += 1
+    out.append("".join(literal))
+    return _merge(tuple(out))
+
+
+def skeleton(parts: Parts) -> tuple[str, ...]:
+    """The literals of a template without white space; an empty text at an end means a hole there.
+
+    ``"a {x}{y} b"`` gives ``("a", "b")``, ``"{x} b"`` gives ``("", "b")``. Two templates with the same skeleton say
+    the same thing, whatever their holes are called.
+    """
+    runs: list[list[str]] = [[]]
+    after_hole = False
+    for part in parts:
+        if isinstance(part, Hole):
+            if not after_hole:
+                runs.append([])
+            after_hole = True
+            continue
+        text = "".join(part.split())
+        if text:
+            runs[-1].append(text)
+            after_hole = False
+    return tuple("".join(run) for run in runs)
+
+
+def _read(node: ast.expr, env: Environment) -> Iterable[Parts]:
+    if isinstance(node, ast.Constant):
+        return [(node.value,)] if isinstance(node.value, str) else [(_hole(node),)]
+    if isinstance(node, ast.JoinedStr):
+        return _fstring(node, env)
+    if isinstance(node, ast.Name) and node.id in env:
+        return env[node.id]
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return env.get(f"{node.value.id}.{node.attr}", ((_hole(node),),))
+    if isinstance(node, ast.IfExp):
+        branches = [*_read(node.body, env), *_read(node.orelse, env)]
+        return [branch for branch in branches if branch != ("",)] if any(map(is_text, branches)) else [(_hole(node),)]
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+        return [branch for value in node.values for branch in _read(value, env)]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _add(node, env)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        args = list(node.right.elts) if isinstance(node.right, ast.Tuple) else [node.right]
+        left = alternatives(node.left, env)
+        return [fill_printf(parts, args, env) for parts in left] if any(map(is_text, left)) else [(_hole(node),)]
+    if isinstance(node, ast.Call):
+        return _call(node, env)
+    return [(_hole(node),)]
+
+
+def _add(node: ast.BinOp, env: Environment) -> Iterable[Parts]:
+    left, right = alternatives(node.left, env), alternatives(node.right, env)
+    if not any(map(is_text, (*left, *right))):
+        return [(_hole(node),)]
+    if len(left) * len(right) > MAX_ALTERNATIVES:
+        right = ((_hole(node.right),),)
+    return [(*first, *second) for first in left for second in right]
+
+
+def _call(node: ast.Call, env: Environment) -> Iterable[Parts]:
+    function = node.func
+    if isinstance(function, ast.Attribute):
+        owner = function.value
+        if function.attr == "format":
+            formats = alternatives(owner, env)
+            if any(map(is_text, formats)):
+                return [_format(parts, node) for parts in formats]
+        if function.attr in ("strip", "lstrip", "rstrip") and not node.args:
+            return [_stripped(parts) for parts in alternatives(owner, env)]
+        if function.attr == "dedent" and len(node.args) == 1:
+            return alternatives(node.args[0], env)
+        if function.attr == "join" and isinstance(owner, ast.Constant) and isinstance(owner.value, str):
+            return _join(owner.value, node, env)
+    if isinstance(function, ast.Name) and function.id in ("str", "dedent") and len(node.args) == 1:
+        inner = alternatives(node.args[0], env)
+        return inner if any(map(is_text, inner)) else [(_hole(node),)]
+    return [(_hole(node),)]
+
+
+def _join(separator: str, node: ast.Call, env: Environment) -> Iterable[Parts]:
+    items = node.args[0] if len(node.args) == 1 else None
+    if not isinstance(items, ast.List | ast.Tuple) or any(isinstance(item, ast.Starred) for item in items.elts):
+        return [(_hole(node),)]
+    joined: list[str | Hole] = []
+    for index, item in enumerate(items.elts):
+        joined.extend(((separator,) if index else ()) + alternatives(item, env)[0])
+    return [tuple(joined)]
+
+
+def _fstring(node: ast.JoinedStr, env: Environment) -> Iterable[Parts]:
+    read: list[Parts] = [()]
+    for value in node.values:
+        added: tuple[Parts, ...]
+        if isinstance(value, ast.FormattedValue):
+            added = _field(value, env)
+            if len(read) * len(added) > MAX_ALTERNATIVES:
+                added = ((_hole(value.value),),)
+        else:
+            added = ((str(value.value) if isinstance(value, ast.Constant) else "",),)
+        read = [(*before, *parts) for before in read for parts in added]
+    return read
+
+
+def _field(value: ast.FormattedValue, env: Environment) -> tuple[Parts, ...]:
+    inner = value.value
+    conversion = f"!{chr(value.conversion)}" if value.conversion != -1 else ""
+    spec = ""
+    if isinstance(value.format_spec, ast.JoinedStr):
+        constants = [str(item.value) for item in value.format_spec.values if isinstance(item, ast.Constant)]
+        spec = ":" + "".join(constants) if constants else ""
+    if not conversion and not spec and isinstance(inner, ast.Constant | ast.Name | ast.Attribute):
+        return alternatives(inner, env)
+    return ((Hole(_expression(inner) + conversion + spec),),)
+
+
+def _format(template: Parts, node: ast.Call) -> Parts:
+    named = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+    position = 0
+    out: list[str | Hole] = []
+    for part in template:
+        if isinstance(part, Hole):
+            out.append(part)
+            continue
+        try:
+            fields = list(string.Formatter().parse(part))
+        except ValueError:
+            out.append(part)
+            continue
+        for literal, field, spec, conversion in fields:
+            out.append(literal)
+            if field is None:
+                continue
+            key, rest = re.match(r"([^.\[]*)(.*)", field, re.S).groups()  # type: ignore[union-attr]
+            if key == "":
+                key, position = str(position), position + 1
+            value = named.get(key)
+            if key.isdigit() and int(key) < len(node.args):
+                value = node.args[int(key)]
+            expression = _expression(value) if value is not None else key
+            out.append(
+                Hole(expression + rest + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else ""))
+            )
+    return tuple(out)
+
+
+def _printf_hole(value: ast.expr, found: re.Match[str]) -> Hole:
+    kind = found["type"]
+    if kind in "ra":
+        return Hole(f"{_expression(value)}!{kind}")
+    spec = f":{found['precision'] or ''}{kind}" if kind in _KEPT_SPECS else ""
+    return Hole(_expression(value) + spec)
+
+
+def _hole(node: ast.expr) -> Hole:
+    return Hole(_expression(node))
+
+
+def _expression(node: ast.expr) -> str:
+    text = " ".join(ast.unparse(node).split())
+    if len(text) > MAX_EXPRESSION:
+        return _expression(node.func) + "(...)" if isinstance(node, ast.Call) else type(node).__name__.lower()
+    # ast.unparse writes set and dict displays with a brace first, which in a template would read as a literal brace.
+    return f" {text}" if text.startswith("{") else text
+
+
+def _stripped(parts: Parts) -> Parts:
+    merged = list(_merge(parts))
+    if merged and isinstance(merged[0], str):
+        merged[0] = merged[0].lstrip()
+    if merged and isinstance(merged[-1], str):
+        merged[-1] = merged[-1].rstrip()
+    return tuple(merged)
+
+
+def _merge(parts: Parts) -> Parts:
+    out: list[str | Hole] = []
+    for part in parts:
+        if isinstance(part, str) and out and isinstance(out[-1], str):
+            out[-1] += part
+        elif part != "":
+            out.append(part)
+    return tuple(out) if out else ("",)
+
+
+def _hole_end(template: str, start: int) -> int | None:
+    closing: list[str] = []
+    quote = ""
+    for index in range(start, len(template)):
+        char = template[index]
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in _BRACKETS:
+            closing.append(_BRACKETS[char])
+        elif char in ")]}":
+            if closing.pop() != char:
+                return None
+            if not closing:
+                return index if index > start + 1 else None
+    return None
