@@ -27,9 +27,9 @@ def test_agreeing(pattern: str) -> None:
     ("pattern", "reason"),
     [
         (r"seats \((.+?)\) must not exceed columns \((.+?)\)\.", "exceed columns"),
-        (r"seats \((.+?)\) must not exceed rows 5\.", "a hole"),
+        (r"seats \((.+?)\) must not exceed rows 5\.", "rows 5."),
         (r"seats \((.+?)\) must not exceed rows \((.+?)\)\. Or else", "Or else"),
-        (r"seats \((.+?) must", "no valid regular expression"),
+        (r"seats \((.+? must", "no valid regular expression"),
         (r"seats (?:a|b) must", "does not match"),
     ],
 )
@@ -43,7 +43,9 @@ def test_disagreeing(pattern: str, reason: str) -> None:
 def test_runaway_pattern_is_stopped() -> None:
     """A pattern that takes exponential time on its own message is refused, not waited for."""
     template = parse_template("a" * 60 + "!{x}")
-    assert "too long" in (agree(template, r"(?:a|a)+(?:a|aa)+(?:aa|a)+(?:a|aa)+b|(?:(?:a|aa)+)+$") or "too long")
+    assert agree(template, r"(?:a|aa)+(?:aa|a)+(?:a|aa)+[bc]") == (
+        "messagePattern takes too long to match its own errorMessage"
+    )
 
 
 def test_reading_a_pattern_back() -> None:
@@ -72,8 +74,6 @@ def test_group_names() -> None:
 
 def test_template_of_a_pattern() -> None:
     """A plain pattern becomes a template; one whose groups say what they hold does not."""
-    template = template_of(r"used \{(.+?)\} of (?P<total>.+?)\.")
-    assert template is None or template.holes[0].name
     plain = template_of(r"used \{(.+?)\} of (.+?)\.")
     assert plain is not None
     assert plain.text == "used {{{value_1}}} of {value_2}."

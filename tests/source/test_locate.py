@@ -11,7 +11,7 @@ from triage.errors import RecordError
 from triage.source.locate import RecordFile, Wanted, collect, locate, locate_release
 from triage.source.sites import Site
 
-BUDGET = "max_num_batched_tokens ({self.max_num_batched_tokens}) must be greater than or equal to max_num_seqs ({self.max_num_seqs})."
+BUDGET = "batched tokens ({self.max_num_batched_tokens}) must be greater than or equal to seqs ({self.max_num_seqs})."
 
 
 def _site(template: str, line: int = 1, file: str = "vllm/a.py", function: str | None = "f") -> Site:

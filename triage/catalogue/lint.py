@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,8 +37,9 @@ _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 _NESTED = re.compile(r"\((?:[^()\\]|\\.)*[+*](?:[^()\\]|\\.)*\)[+*{]")
 _MAX_WILDCARDS = 4
 _WILDCARD = re.compile(r"(?<!\\)\.[+*]")
-_PROBE_LENGTH = 20_000
-_PROBE_SECONDS = 0.2
+# Twice nested walks over this much are a matter of milliseconds, three times nested ones of many seconds.
+_PROBE_LENGTH = 2_000
+_PROBE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def lint(directory: Path) -> list[Problem]:
             problems.append(Problem(str(path), error.field, error.message, error.hint or "", "error"))
             continue
         causes.append(cause)
-        flaws = [*flaws, *_of_the_whole(cause, path)]
+        flaws = [*flaws, *_twice_given(path), *_of_the_whole(cause, path)]
         problems += [Problem(str(path), flaw.field, flaw.message, flaw.hint, flaw.severity) for flaw in flaws]
     bundled = () if _is_bundled(directory) else load().causes
     names = {name for cause in bundled for name in (cause.slug, cause.id, *cause.aliases)}
@@ -90,6 +93,20 @@ def _is_bundled(directory: Path) -> bool:
     """Whether the folder is that of the bundled records: they need no second copy of themselves."""
     own = bundled_patterns().resolve()
     return directory.resolve() == own or own in directory.resolve().parents
+
+
+def _twice_given(path: Path) -> Iterator[Flaw]:
+    """Keys that an object gives twice: readers take one of the values and drop the other."""
+    if path.suffix != ".json":
+        return
+    found: list[str] = []
+
+    def note(pairs: list[tuple[str, object]]) -> None:
+        found.extend(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+
+    json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=note)
+    for key in found:
+        yield Flaw(key, f"an object of this file gives {key!r} twice", "keep one of the two")
 
 
 def _of_the_whole(cause: Cause, path: Path) -> Iterator[Flaw]:
@@ -184,7 +201,8 @@ def dangerous(pattern: str) -> str | None:
         return None
     words = re.findall(r"\w+", re.sub(r"\\.", "", pattern)) or ["a"]
     for piece in ("a", "0", " ", "\t0", words[0], f"{words[0]} ", " ".join(words[:3]) + " "):
-        probe = (piece * (_PROBE_LENGTH // len(piece)))[:_PROBE_LENGTH] + "\n"
+        # The words that the pattern needs, for without them the engine does not even start.
+        probe = " ".join(reversed(words)) + " " + (piece * (_PROBE_LENGTH // len(piece)))[:_PROBE_LENGTH] + "\n"
         try:
             compiled.search(probe, timeout=_PROBE_SECONDS)
         except TimeoutError:

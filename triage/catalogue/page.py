@@ -24,7 +24,8 @@ TITLE_LENGTH = 60
 _SHA_LENGTH = 10
 _MESSAGE, _MEANING, _SOURCE = "Error message", "What it means", "Source"
 _SOLUTIONS, _EXAMPLE, _WHEN, _RELATED = "Solutions", "Example fix", "When it happens", "Related errors"
-_TIPS, _TAGS, _HANDLING, _CODE, _STATUS, _SLUG = (
+_PATTERN, _TIPS, _TAGS, _HANDLING, _CODE, _STATUS, _SLUG = (
+    "Message pattern",
     "Prevention tips",
     "Tags",
     "Handling strategy",
@@ -34,6 +35,7 @@ _TIPS, _TAGS, _HANDLING, _CODE, _STATUS, _SLUG = (
 )
 _HEADINGS = (
     _MESSAGE,
+    _PATTERN,
     _MEANING,
     _SOURCE,
     _SOLUTIONS,
@@ -83,14 +85,17 @@ def read_page(text: str, origin: str) -> dict[str, Json]:
     footer_at = next((index for index in range(len(lines) - 1, first, -1) if _FOOTER.fullmatch(lines[index])), None)
     footer = _FOOTER.fullmatch(lines[footer_at]) if footer_at is not None else None
     title, sections = _sections(lines[first + 1 : footer_at if footer_at is not None else len(lines)])
-    message = sections.get(_MESSAGE) or (title if len(title) < TITLE_LENGTH and not _is_cut(title) else "")
-    if not message:
+    message, pattern = sections.get(_MESSAGE), sections.get(_PATTERN)
+    if message is None and pattern is None and title and len(title) < TITLE_LENGTH and not _is_cut(title):
+        message = title
+    if message is None and pattern is None:
         hint = "give the whole message under 'Error message'"
         raise RecordError("is missing", hint, file=origin, field=_MESSAGE)
     record: dict[str, Json] = dict.fromkeys(RECORD_FIELDS)
     del record["triage"]
     record.update(repo=head["repo"], severity=head["severity"], errorClass=head["type"], errorMessage=message)
-    record["messagePattern"] = template_to_pattern(parse_template(message))
+    derived = template_to_pattern(parse_template(message)) if message is not None else None
+    record["messagePattern"] = pattern or derived
     record["documentation"] = sections.get(_MEANING)
     if footer is not None:
         record.update(id=footer["id"], analyzedSha=footer["sha"], analyzedAt=footer["date"])
@@ -101,8 +106,10 @@ def read_page(text: str, origin: str) -> dict[str, Json]:
     record.update(tryCatchPattern=blocks.try_catch, typeGuard=blocks.type_guard)
     record["triggerScenarios"], record["commonSituations"] = _read_when(sections.get(_WHEN, ""))
     identity = record["id"]
-    record["slug"] = sections.get(_SLUG) or derived_slug(message, identity if isinstance(identity, str) else None)
-    if title != message[:TITLE_LENGTH].rstrip():
+    record["slug"] = sections.get(_SLUG) or derived_slug(
+        message or pattern, identity if isinstance(identity, str) else None
+    )
+    if title != (message or "")[:TITLE_LENGTH].rstrip():
         record["title"] = title
     _keep(record, "leadingText", lines[:first])
     _keep(record, "trailingText", lines[footer_at + 1 :] if footer_at is not None else [])
@@ -120,10 +127,11 @@ def write_page(cause: Cause, related: Sequence[str] = ()) -> str:
         The page, without a line end behind its last line.
     """
     record = cause.record
-    message = _text(record, "errorMessage") or cause.title
+    message, pattern = _text(record, "errorMessage"), _text(record, "messagePattern")
+    derived = template_to_pattern(parse_template(message)) if message is not None else None
     head = [_text(record, "repo") or cause.package, cause.severity, cause.exception_class]
     out = [_text(record, "leadingText"), " · ".join(part for part in head if part)]
-    out.append(_text(record, "title") or message[:TITLE_LENGTH].rstrip())
+    out.append(_text(record, "title") or (message or cause.title)[:TITLE_LENGTH].rstrip())
     titles = dict.fromkeys([*_texts(record, "relatedErrors"), *(title[:TITLE_LENGTH].rstrip() for title in related)])
     blocks = Blocks(
         _text(record, "exampleFix"),
@@ -135,6 +143,7 @@ def write_page(cause: Cause, related: Sequence[str] = ()) -> str:
     slug = _text(record, "slug") or cause.slug
     sections: dict[str, str | None] = {
         _MESSAGE: message,
+        _PATTERN: pattern if pattern != derived else None,
         _MEANING: _text(record, "documentation"),
         _SOURCE: _write_source(record),
         _SOLUTIONS: "\n".join(f"{n}. {solution}" for n, solution in enumerate(_texts(record, "solutions"), 1)),
@@ -147,7 +156,7 @@ def write_page(cause: Cause, related: Sequence[str] = ()) -> str:
         _HANDLING: _text(record, "handlingStrategy"),
         _CODE: _number_or_text(record, "errorCode"),
         _STATUS: _number_or_text(record, "httpStatus"),
-        _SLUG: slug if slug != derived_slug(message, cause.id) else None,
+        _SLUG: slug if slug != derived_slug(message or pattern, cause.id) else None,
         _RELATED: _bullets(titles),
     }
     for heading in _HEADINGS:
@@ -171,7 +180,7 @@ def _sections(lines: list[str]) -> tuple[str, dict[str, str]]:
         if alone and heading in waiting:
             starts.append((index, heading))
             del waiting[: waiting.index(heading) + 1]
-    ends = [index for index, _ in starts[1:]] + [len(lines)]
+    ends = [*(index for index, _ in starts), len(lines)][1:]
     title = " ".join(line.lstrip("#").strip() for line in lines[: starts[0][0] if starts else len(lines)]).strip()
     return title, {
         heading: _inner("\n".join(lines[start + 1 : end])) for (start, heading), end in zip(starts, ends, strict=True)

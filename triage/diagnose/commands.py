@@ -114,7 +114,9 @@ def _whole(change: Change, facts: RunFacts, idiom: Idiom, release: Release) -> t
         positional = head[-1].value == "serve"
         arguments = Arguments(line.served(positional=positional), release, facts.args)
         line = CommandLine(head, arguments, "cli", positional, line.basis)
-    for name, value in change.env.items():
+    # In front of a program each goes before the last; in front of an image, behind it.
+    variables = list(change.env.items())
+    for name, value in variables if line.idiom == "docker" else reversed(variables):
         line.set_variable(name, value)
     return _join(line.words()), note, steps
 

@@ -65,6 +65,9 @@ def evaluate(expression: str, names: Mapping[str, Scalar]) -> Number:
         ExpressionError: anything else is wrong with it.
     """
     tree = _parse(expression)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS):
+            raise ExpressionError(f"not a function of the language: {ast.unparse(node.func)[:80]}")
     used = dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id not in _FUNCTIONS)
     if missing := [name for name in sorted(used, key=expression.find) if names.get(name) is None]:
         raise MissingName(*missing)

@@ -106,7 +106,7 @@ class CommandLine:
         if self.idiom == "docker":
             self._set_container_variable(name, value)
             return
-        kept = [word for word in self.head if not (word.value or "").startswith(f"{name}=")]
+        kept = [word for word in self.head if not word.start.startswith(f"{name}=")]
         removed = len(kept) < len(self.head)
         self.head = kept
         if value is not None:
@@ -122,8 +122,8 @@ class CommandLine:
     def _set_container_variable(self, name: str, value: str | None) -> None:
         head, place = self.head, 0
         while place < len(head):
-            text = head[place].value or ""
-            behind = (head[place + 1].value or "") if place + 1 < len(head) else ""
+            text = head[place].start
+            behind = head[place + 1].start if place + 1 < len(head) else ""
             if text in ("-e", "--env") and behind.partition("=")[0] == name:
                 del head[place : place + 2]
             elif text.startswith((f"--env={name}=", f"-e={name}=", f"-e{name}=")):

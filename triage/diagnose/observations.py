@@ -26,6 +26,9 @@ _HEADLINE_PROCESS = regex.compile(r"Process (\S+):")
 DEPTH = {"worker": 3, "engine": 2, "api": 1, "": 1.5}
 """How near a process is to where things break: a worker explains its engine, and that the API server."""
 
+ANY = "*"
+"""In consequenceOf: the record's message follows from any other root cause of its run."""
+
 _VARIABLE = regex.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?|[0-9a-f]{12,}")
 
 
@@ -72,6 +75,19 @@ class Observation:
     def is_exception(self) -> bool:
         """Whether it was raised, as far as the input shows."""
         return self.statement.index is not None
+
+    @property
+    def is_native(self) -> bool:
+        """Whether C++ or CUDA code says it, below Python: a check, an assertion, NCCL, a crash."""
+        if self.is_exception:
+            return False
+        file = self.record.logger_file or ""
+        return file.endswith((".cpp", ".cc", ".cu", ".cuh")) or self.statement.event.kind == "text"
+
+    @property
+    def is_last_resort(self) -> bool:
+        """Whether its record is a root cause only where nothing better is there (a supervisor's own line)."""
+        return self.match is not None and ANY in self.match.cause.consequence_of
 
     @property
     def slug(self) -> str | None:

@@ -8,14 +8,11 @@ means that a failure was not fatal, but nothing cancels a rejected request.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triage.diagnose.observations import Observation, RunState
+from triage.diagnose.observations import ANY, Observation, RunState
 from triage.model import Role, Scope
-
-ANY = "*"
-"""In consequenceOf: the record's message follows from any other root cause of its run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +41,36 @@ def rank(
     ranked: list[Ranked] = []
     for index, run in enumerate(runs):
         ranked.extend(_rank_run([o for o in observations if o.run == index], run, ignored))
+    ranked = _recovered(_foreign_explained(ranked, runs), runs)
     roots = [r for r in ranked if r.role == "root_cause"]
     rest = sorted((r for r in ranked if r.role != "root_cause"), key=lambda r: r.observation.order)
     roots = _one_per_failure(sorted(roots, key=lambda r: -r.observation.run))
-    if runs and runs[-1].complete and any(_is_fatal(r) and r.observation.run < len(runs) - 1 for r in roots):
-        # A restart loop that came up in the end.
-        last = len(runs) - 1
-        recovered = [
-            r for r in roots if _is_fatal(r) and r.observation.run < last and _same_pod(runs, r.observation.run, last)
-        ]
-        roots = [r for r in roots if r not in recovered]
-        rest += [
-            Ranked(r.observation, "warning", r.scope, "a later start of the same server succeeded") for r in recovered
-        ]
     return roots + rest
 
 
-def _same_pod(runs: Sequence[RunState], one: int, other: int) -> bool:
-    return (runs[one].source, runs[one].pod) == (runs[other].source, runs[other].pod)
+def _foreign_explained(ranked: list[Ranked], runs: Sequence[RunState]) -> list[Ranked]:
+    """A service beside vLLM (a web UI, a gateway) complains because vLLM fails: its errors follow from vLLM's."""
+    if not any(r.role == "root_cause" and runs[r.observation.run].started for r in ranked):
+        return ranked
+    return [
+        Ranked(r.observation, "consequence", r.scope, "another service's error while vLLM fails")
+        if r.role == "root_cause" and not r.observation.known and not runs[r.observation.run].started
+        else r
+        for r in ranked
+    ]
 
 
-def _is_fatal(ranked: Ranked) -> bool:
-    return ranked.scope in ("startup", "engine", None)
+def _recovered(ranked: list[Ranked], runs: Sequence[RunState]) -> list[Ranked]:
+    """A restart loop that came up in the end: what failed in its earlier starts is history."""
+    up = {(run.source, run.pod): index for index, run in enumerate(runs) if run.complete}
+    return [
+        Ranked(r.observation, "warning", r.scope, "a later start of the same server succeeded")
+        if r.role in ("root_cause", "consequence")
+        and r.scope not in ("request", "client")
+        and r.observation.run < up.get((runs[r.observation.run].source, runs[r.observation.run].pod), -1)
+        else r
+        for r in ranked
+    ]
 
 
 def _rank_run(observations: list[Observation], run: RunState, ignored: frozenset[str]) -> list[Ranked]:
@@ -99,7 +104,7 @@ def _settled(observation: Observation, run: RunState) -> Ranked | None:
     """Roles that need no comparison."""
     scope = scope_of(observation, run)
     match = observation.match
-    if match is not None and match.cause.role != "root_cause":
+    if match is not None and match.cause.role in ("harmless", "warning"):
         return Ranked(observation, match.cause.role, scope, f"its record says {match.cause.role}")
     if match is not None and match.cause.when is not None:
         missing = [pattern for pattern in match.cause.when.present if pattern not in run.present]
@@ -115,6 +120,8 @@ def _settled(observation: Observation, run: RunState) -> Ranked | None:
         return Ranked(observation, "warning", scope, "requests were served afterwards")
     if match is None and not observation.is_exception and run.progress > observation.last_line:
         return Ranked(observation, "warning", scope, "requests were served afterwards")
+    if match is not None and match.cause.role != "root_cause":
+        return Ranked(observation, match.cause.role, scope, f"its record says {match.cause.role}")
     return None
 
 
@@ -124,24 +131,34 @@ def scope_of(observation: Observation, run: RunState) -> Scope | None:
         return observation.match.cause.scope
     if not run.complete or observation.line < run.complete:
         return "startup" if run.started or observation.stage else None
-    return "request" if observation.stage in ("api", "") else "engine"
+    if observation.stage == "":
+        return "engine" if observation.is_native else "request"
+    return "request" if observation.stage == "api" else "engine"
 
 
-def _priority(observation: Observation, everything: Iterable[Observation], run: RunState) -> tuple[float, ...]:
+def _priority(observation: Observation, everything: Sequence[Observation], run: RunState) -> tuple[float, ...]:
     """The smaller the nearer to the cause."""
-    slug = observation.slug
     outranked = any(
-        other.known and other is not observation and slug is not None and _beats(other, observation)
+        other.known and not other.is_last_resort and other is not observation and _beats(other, observation)
         for other in everything
     )
-    # Text that is merely marked as an error is weaker than an ERROR line, and that than an exception.
-    strength = 0 if observation.known else 1 if observation.is_exception else 2 if observation.record.level else 3
-    scope = scope_of(observation, run)
+    # What native code says before Python notices is what Python's exception follows from.
+    raised = min((other.order for other in everything if other.is_exception), default=observation.order + 1)
+    native = observation.is_native and observation.order < raised
+    if observation.is_last_resort:
+        strength = 4
+    elif observation.known:
+        strength = 0
+    elif observation.is_exception or native:
+        strength = 1
+    else:  # an ERROR line is stronger than text that is merely marked as an error
+        strength = 2 if observation.record.level else 3
     return (
         outranked,
-        scope in ("request", "client"),
+        scope_of(observation, run) in ("request", "client"),
         strength,
-        _outer_in_chain(observation),
+        not native,
+        observation.statement.index or 0,
         -observation.depth,
         observation.order,
     )
@@ -154,10 +171,6 @@ def _beats(one: Observation, other: Observation) -> bool:
     if other.slug in one.match.cause.outranks:
         return True
     return one.slug in other.match.cause.consequence_of or ANY in other.match.cause.consequence_of
-
-
-def _outer_in_chain(observation: Observation) -> int:
-    return observation.statement.index or 0
 
 
 def _explained(other: Observation, root: Observation, run: RunState) -> str | None:

@@ -39,7 +39,7 @@ def conclude(ranked: Sequence[Ranked], runs: Sequence[RunState], read: InputFact
                 else []
             ),
         )
-    for run in runs:
+    for run in {(run.source, run.pod): run for run in runs}.values():  # the last start of each server
         if run.started and not run.complete and not run.progress and not run.stopped:
             stage = f"the last stage that it shows is {run.stage}" if run.stage else "it shows no stage of it"
             return "insufficient_evidence", (

@@ -39,6 +39,11 @@ class Word(NamedTuple):
         """Its text; None where a variable stands in it."""
         return None if any(active for active, _ in self.pieces) else "".join(text for _, text in self.pieces)
 
+    @property
+    def start(self) -> str:
+        """The text up to its first variable, ``HF_TOKEN=`` of ``HF_TOKEN="$HF_TOKEN"``."""
+        return "" if not self.pieces or self.pieces[0][0] else self.pieces[0][1]
+
     def kubernetes(self) -> str:
         """The word as an item of ``args:``, a variable as ``$(NAME)``."""
         if (value := self.value) is not None:

@@ -48,4 +48,4 @@ def fold(text: str) -> Folded:
 
 def fold_literal(text: str) -> str:
     """Fold a literal of a template, where no way back is needed."""
-    return "".join(text.translate(_FOLD).split())
+    return "".join(_RUN.findall(text.translate(_FOLD)))

@@ -66,7 +66,8 @@ PREFIXES: tuple[Prefix, ...] = (
     _prefix("torch's rank", r"\[rank(?P<rank>\d+)\]:(?: |(?=\S)|$)", "[rank0]: TEXT", "[rank1]:TEXT"),
     _prefix(
         "torch's C++ log",
-        r"\[(?P<glog>[IWEF])(?P<time>\d{4} \d\d:\d\d:\d\d\.\d+) (?P<file>[\w.]+):(?P<line>\d+)\] ",
+        r"\[(?P<glog>[IWEF])(?:(?P<time>\d{4} \d\d:\d\d:\d\d\.\d+))? ?(?P<file>[\w.]+\.\w+):(?P<line>\d+)\] ",
+        "[rank1]:[E ProcessGroupNCCL.cpp:523] TEXT",
         "[W1130 15:00:59.793196071 utils.cpp:68] TEXT",
         "[rank0]:[E1219 01:11:00.120981455 ProcessGroupNCCL.cpp:1515] TEXT",
     ),

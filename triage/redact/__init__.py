@@ -159,7 +159,7 @@ class _Redaction:
         if is_dataclass(value) and not isinstance(value, type):
             changes = {each.name: self.walk(getattr(value, each.name), each.name, depth - 1) for each in fields(value)}
             if isinstance(value, Run) and value.command is not None:
-                changes["command"] = self.prose(shell_words(value.command))
+                changes["command"] = self.text(shell_words(value.command))
             return replace(value, **changes)
         if isinstance(value, Mapping):
             return {

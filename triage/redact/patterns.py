@@ -171,7 +171,7 @@ SECRETS: tuple[Pattern, ...] = (
     Pattern(
         None,
         re.compile(
-            rf"""(?<![A-Za-z0-9_]){_SECRET_NAME}(?P<quote>\\?["'])?\s{{0,2}}(?P<sep>[=:])\s{{0,2}}(?:SecretStr\()?
+            rf"""(?:(?<![\w-])|(?<=[^\w-]-)|(?<=--)){_SECRET_NAME}(?P<quote>\\?["'])?\s{{0,2}}(?P<sep>[=:])\s{{0,2}}(?:SecretStr\()?
             (?:{_QUOTED}|\[([^\]]{{1,4000}})|(?P<bare>[^\s,;&'"()\[\]{{}}=<>\\`|]+={{0,2}}))""",
             re.VERBOSE | re.DOTALL,
         ),

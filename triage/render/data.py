@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -175,7 +175,7 @@ def _plain(value: object, depth: int) -> Any:
         return "..."
     if isinstance(value, Mapping):
         return {_text(str(key)): _plain(each, depth - 1) for key, each in value.items()}
-    if isinstance(value, Iterable):
+    if isinstance(value, list | tuple | set | frozenset):
         items = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return [_plain(each, depth - 1) for each in items]
     return _text(str(value))

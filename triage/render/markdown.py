@@ -181,13 +181,12 @@ def _where(finding: Finding) -> str:
 
 def _quoted(finding: Finding) -> list[str]:
     """The log line with its number; of a message that no record knows, the rest of it too."""
-    number = finding.line if finding.evidence_line is None else finding.evidence_line
-    quoted = [*finding.evidence[:1]] or [finding.message.split("\n", 1)[0]]
-    lines = [f"{number} | {excerpt(quoted[0].strip(), finding.message, _QUOTE)}"]
-    if finding.record is None:
-        rest = [line for line in finding.message.strip("\n").split("\n")[1:] if line.strip()]
-        lines += [f"{' ' * len(str(number))} | {visible(line.rstrip(), _QUOTE)}" for line in rest[:5]]
-    return lines
+    number = str(finding.line if finding.evidence_line is None else finding.evidence_line)
+    quoted, _ = words.quoted_of(finding, 0)
+    if finding.record is None and len(quoted) == 1:
+        quoted += [line for line in finding.message.strip("\n").split("\n")[1:] if line.strip()][:5]
+    shown = [excerpt(line.strip(), finding.message, _QUOTE) for line in quoted]
+    return [f"{number if not at else ' ' * len(number)} | {line}" for at, line in enumerate(shown)]
 
 
 def _fix_title(number: int, fix: Fix) -> str:

@@ -16,8 +16,8 @@ _COLUMN = 7
 _IN_FULL = 3
 _OTHERS = 40
 _QUOTE = 320
-# Lines for one cause, by how many causes are shown in full: one screen in all.
-_BUDGET = {1: 25, 2: 20, 3: 16}
+# Lines for the first cause, the most probable, and for a further one.
+_FIRST, _FURTHER = 25, 16
 
 
 def render_text(report: Report, options: Options) -> str:
@@ -38,10 +38,10 @@ def render_text(report: Report, options: Options) -> str:
     roots = [each for each in report.findings if each.role == "root_cause"]
     full = roots if options.show_all else roots[:_IN_FULL]
     # The same text takes more lines where they are short.
-    budget = _BUDGET.get(len(full), 16) * 80 // min(80, max(40, options.width or 80))
-    for finding in full:
+    columns = min(80, max(40, options.width or 80))
+    for number, finding in enumerate(full):
         page.blank()
-        page.extend(_cause(report, finding, options, budget))
+        page.extend(_cause(report, finding, options, (_FURTHER if number else _FIRST) * 80 // columns))
     if roots[len(full) :]:
         page.blank()
     for finding in roots[len(full) :]:
@@ -131,21 +131,17 @@ def _head(page: Page, report: Report, finding: Finding) -> None:
 
 def _quote(page: Page, finding: Finding, options: Options) -> None:
     """The log line with its number; further ones with --context, and of a message that no record knows."""
-    first = finding.line if finding.evidence_line is None else finding.evidence_line
-    quoted = list(finding.evidence[: 1 + 2 * options.context]) or [finding.message.split("\n", 1)[0]]
-    numbers = [str(first + index) for index in range(len(quoted))]
+    quoted, own = words.quoted_of(finding, options.context)
+    number = str(finding.line if finding.evidence_line is None else finding.evidence_line)
+    numbers = [number if at == own else "" for at in range(len(quoted))]
     if finding.record is None and len(quoted) == 1:
         # The rest of the raw error, which the title has only the first line of.
         rest = [line for line in finding.message.strip("\n").split("\n")[1:] if line.strip()]
-        quoted += rest[:5]
-        numbers += [""] * len(rest[:5])
-        if len(rest) > 5:
-            quoted.append(f"[... {len(rest) - 5} more lines]")
-            numbers.append("")
+        quoted += rest[:5] + [f"[... {len(rest) - 5} more lines]"] * (len(rest) > 5)
+        numbers += [""] * (len(quoted) - 1)
     limit = _QUOTE if options.width is None else max(160, min(_QUOTE, 4 * options.width))
-    column = max(map(len, numbers))
-    for number, line in zip(numbers, quoted, strict=True):
-        page.quote(number, excerpt(line.strip(), finding.message, limit), column)
+    for shown, line in zip(numbers, quoted, strict=True):
+        page.quote(shown, excerpt(line.strip(), finding.message, limit), len(number))
 
 
 def _labelled(page: Page, label: str, text: str, style: str = "bold blue") -> None:

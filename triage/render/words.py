@@ -86,12 +86,14 @@ def start_of(report: Report, finding: Finding) -> str:
 
 
 def seen_of(finding: Finding) -> str:
-    """How often it was seen, and from when to when; empty for once."""
-    if finding.count < 2:
+    """How often it was seen, and from when to when; empty for once.
+
+    One failure is printed by several processes at one time; that is no news.
+    """
+    if finding.count < 2 or (finding.first_time and finding.first_time == finding.last_time):
         return ""
     span = [visible(time, 40) for time in (finding.first_time, finding.last_time) if time]
-    when = "" if not span else f" ({span[0]})" if span[0] == span[-1] else f" ({span[0]} to {span[-1]})"
-    return f"seen {finding.count} times{when}"
+    return f"seen {finding.count} times" + (f" ({' to '.join(span)})" if span else "")
 
 
 def basis_of(location: Location) -> str:
@@ -116,7 +118,7 @@ def where_of(finding: Finding) -> str:
         own = f"{at(place.file, place.line, place.function)} ({basis_of(place)})"
         return f"{own}, reached from {called}" if called else own
     if called:
-        return f"reached from {called} (from the traceback)"
+        return f"{called} (from the traceback; the innermost place in vLLM)"
     if finding.candidates:
         some = ", ".join(visible(each, NAME) for each in finding.candidates[:4])
         more = f" and {len(finding.candidates) - 4} more" if len(finding.candidates) > 4 else ""
@@ -170,6 +172,21 @@ def label_of(finding: Finding) -> str:
     return f"{label} (guess)" if finding.confidence == "similar" and finding.record else label
 
 
+def quoted_of(finding: Finding, context: int) -> tuple[list[str], int]:
+    """The input lines to quote, and which of them has the number ``evidence_line``.
+
+    Args:
+        finding: its evidence holds the message, over several lines where it was wrapped, with the
+            lines around it when they were asked for.
+        context: lines on each side that were asked for.
+    """
+    most = 6 if finding.record is None else 3
+    quoted = list(finding.evidence[: most + 2 * context]) or [finding.message.split("\n", 1)[0]]
+    start = " ".join(finding.message.split())[:20]
+    own = (at for at, line in enumerate(quoted) if context and start and start in " ".join(line.split()))
+    return quoted, next(own, 0)
+
+
 def value_of(value: Scalar) -> str:
     """A flag's value as it is typed."""
     return "" if value is None or value is True else visible(str(value), NAME)
@@ -189,6 +206,8 @@ def unsaid_changes(fix: Fix) -> str:
     """The changes that the title does not name already; pods keep arguments in YAML, so flags are named."""
     words = fix.title.replace(":", " ").replace(",", " ").replace("=", " ").split()
     changes = changes_of(fix)
+    if any(command.split() == " ".join(changes).split() for command in fix.commands):
+        return ""
     said = all(word in words for change in changes for word in change.replace("=", " ").split() if word != "drop")
     return "" if said else ", ".join(changes)
 
@@ -238,7 +257,7 @@ def tally(report: Report) -> str:
     if any(shown.values()):
         sections.append(_others(shown, len(roots)))
     if any(report.hidden.get(role) for role in _HIDDEN_ROLES):
-        sections.append(_others(report.hidden, len(roots)) + " (--all shows them)")
+        sections.append(_hidden(report.hidden, len(roots)))
     if any(report.redacted.values()):
         sections.append("taken out: " + counts(report.redacted))
     return joined(sections)
@@ -250,7 +269,7 @@ def healthy(report: Report) -> str:
     if len(report.input.sources) > 1:
         line += f" of {plural(len(report.input.sources), 'source')}"
     if any(report.hidden.values()):
-        line += f"; {_others(report.hidden, 0)} (--all shows them)"
+        line += f"; {_hidden(report.hidden, 0)}"
     return line
 
 
@@ -258,7 +277,7 @@ def insufficient(report: Report) -> str:
     """What an input without enough evidence is, on one line."""
     if not report.input.lines:
         return "not enough evidence: the input is empty"
-    if report.findings:
+    if report.findings or report.hidden.get("consequence"):
         return "not enough evidence: something failed, and the input does not show why"
     return f"not enough evidence: {plural(report.input.lines, 'line')} read, and no line shows what went wrong"
 
@@ -271,6 +290,11 @@ def counts(numbers: Mapping[str, int]) -> str:
 
 def _singular(kind: str) -> str:
     return kind[:-2] if kind.endswith("sses") else kind.removesuffix("s")
+
+
+def _hidden(numbers: Mapping[Role, int], roots: int) -> str:
+    total = sum(numbers.get(role, 0) for role in _HIDDEN_ROLES)
+    return f"{_others(numbers, roots)} (--all shows {'it' if total == 1 else 'them'})"
 
 
 def _others(numbers: Mapping[Role, int], roots: int) -> str:

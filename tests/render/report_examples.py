@@ -74,10 +74,7 @@ SEED = Finding(
     first_time="11-30 14:00:07",
     last_time="11-30 14:00:07",
     fingerprint="5b1f0c2a",
-    evidence=(
-        "  Value error, max_num_batched_tokens (64) must be greater than or equal to max_num_seqs (256).",
-        "    For further information visit https://errors.pydantic.dev/2.12/v/value_error",
-    ),
+    evidence=("  Value error, max_num_batched_tokens (64) must be greater than or equal to max_num_seqs (256).",),
     evidence_line=87,
 )
 

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from triage.catalogue.expressions import FUNCTIONS, expression_problem, placeholders
+from triage.diagnose.expressions import _FUNCTIONS, ExpressionError, MissingName, evaluate
+
+GOOD = [
+    "1",
+    "max(a, 2048)",
+    "round_down(a // b, 16)",
+    "round_up(a, 8) - 1",
+    "a * 2 / 3 % 4",
+    "-a + 1.5",
+    "a > 1 and not b == 2 or a <= b != 3",
+    "min(a, b, 4)",
+    "ceil(a / b)",
+    "floor(a)",
+    "largest_divisor(a, b)",
+    "True",
+]
+BAD = [
+    "a ** b",
+    "a.b",
+    "a[0]",
+    "f(a)",
+    "max(a, key=b)",
+    "'text'",
+    "a if b else 1",
+    "a is b",
+    "a << 1",
+    "lambda: a",
+    "[a]",
+    "a b",
+    "",
+    "max()",
+    "ceil(a, b)",
+    "round_up(a)",
+    "a in b",
+    "~a",
+    "None",
+    "a.max(b)",
+    "(" * 300,
+    "a" * 500,
+]
+
+
+@pytest.mark.parametrize("expression", GOOD)
+def test_language(expression: str) -> None:
+    """What the diagnosis computes is accepted, and the names that it needs are told."""
+    problem, names = expression_problem(expression)
+    assert problem is None
+    assert names <= {"a", "b"}
+    evaluate(expression, {"a": 12, "b": 4})
+
+
+@pytest.mark.parametrize("expression", BAD)
+def test_outside_the_language(expression: str) -> None:
+    """What the diagnosis refuses is refused."""
+    problem, _ = expression_problem(expression)
+    assert problem
+    with pytest.raises((ExpressionError, MissingName)):
+        evaluate(expression, {"a": 12, "b": 4, "a" * 500: 1})
+
+
+def test_functions_are_those_of_the_diagnosis() -> None:
+    """Both sides know the same functions."""
+    assert set(FUNCTIONS) == set(_FUNCTIONS)
+
+
+def test_placeholders() -> None:
+    """Expressions in braces are found; doubled braces are text."""
+    assert placeholders("at {a}, or {max(a, b)}: {{not this}}") == ("a", "max(a, b)")

@@ -1,0 +1,221 @@
+"""Text for a person: screens, wrapping, commands, and what is said when there is no cause."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from unittest import mock
+
+import pytest
+from report_examples import EMPTY, EXAMPLES, HEALTHY, MANY_FIXES, SEED, SEED_ALL, SEED_REPORT, SEVERAL_CAUSES, UNKNOWN
+from rich.cells import cell_len
+
+from triage.model import Fix, InputFacts
+from triage.render import Options, render
+
+_ANSI = re.compile(r"\x1b\[[\d;]*m")
+
+
+def _text(report, **options):
+    return render(report, "text", Options(**options))
+
+
+def test_the_first_line_is_the_cause_with_the_numbers_and_the_last_the_tally():
+    """A reader who sees one line sees the cause; the last line counts what was found."""
+    lines = _text(SEED_REPORT).splitlines()
+    assert lines[0].startswith("error: --max-num-batched-tokens (64) is lower than --max-num-seqs (256)")
+    assert lines[0].endswith("[batched-tokens-below-num-seqs]")
+    assert lines[-1] == "1 root cause, 2 fixes; 3 other errors follow from it (--all shows them)"
+
+
+@pytest.mark.parametrize("width", [None, 40, 60, 100, 200])
+def test_commands_are_whole_in_column_0_between_blank_lines(width):
+    """Each command is one line of its own, whatever the width, so that a triple click copies it."""
+    lines = _text(SEED_REPORT, width=width).splitlines()
+    for fix in SEED.fixes:
+        for command in fix.commands:
+            at = lines.index(command)
+            assert lines[at - 1] == lines[at + 1] == ""
+
+
+@pytest.mark.parametrize("name", sorted(set(EXAMPLES) - {"hostile"}))
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_prose_stays_within_the_width(name, width):
+    """No line is wider than the terminal but commands, one-line findings and single long words."""
+    report = EXAMPLES[name]
+    commands = {c for f in report.findings for fix in f.fixes for c in (*fix.commands, fix.verify)}
+    for line in _text(report, width=width).splitlines():
+        if line in commands or " error: " in line or "/var/log/pods" in line:
+            continue
+        assert cell_len(line) <= width, line
+
+
+def test_nothing_is_wrapped_in_a_pipe():
+    """Without a width, the explanation is one line, however long."""
+    assert f"why    {SEED.cause}\n" in _text(SEED_REPORT)
+
+
+def test_prose_is_not_set_wider_than_it_can_be_read():
+    """On a terminal of 200 columns, the explanation still breaks at 100."""
+    why = next(line for line in _text(SEED_REPORT, width=200).splitlines() if line.startswith("why"))
+    assert len(why) <= 100
+
+
+@pytest.mark.parametrize("name", sorted(set(EXAMPLES) - {"hostile"}))
+def test_one_screen_a_cause(name):
+    """A cause takes about 25 lines in a pipe and on a usual terminal, several share a screen and a half."""
+    for width in (None, 100):
+        lines = _text(EXAMPLES[name], width=width).splitlines()
+        roots = sum(f.role == "root_cause" for f in EXAMPLES[name].findings)
+        assert len(lines) <= (32 if roots < 2 else 60)
+
+
+def test_colour_changes_nothing_but_colour():
+    """With the escapes taken out, coloured text is the plain text."""
+    coloured = _text(SEVERAL_CAUSES, color=True, width=100)
+    assert "\x1b[" in coloured
+    assert _ANSI.sub("", coloured) == _text(SEVERAL_CAUSES, width=100)
+
+
+def test_the_environment_does_not_decide_on_colour():
+    """The caller has decided: neither NO_COLOR, FORCE_COLOR, TERM nor COLUMNS change the output."""
+    plain, coloured = _text(SEED_REPORT, width=80), _text(SEED_REPORT, width=80, color=True)
+    for variables in ({"NO_COLOR": "1"}, {"FORCE_COLOR": "1"}, {"TERM": "dumb"}, {"COLUMNS": "20"}):
+        with mock.patch.dict(os.environ, variables):
+            assert _text(SEED_REPORT, width=80) == plain
+            assert _text(SEED_REPORT, width=80, color=True) == coloured
+
+
+def test_markup_and_emoji_codes_of_the_log_are_text():
+    """What rich would read as markup or an emoji stands as it is in the log."""
+    line = "[type=value_error, x] [/workspace/x] [scheduler.py:310] :fire: [red]"
+    report = replace(SEED_REPORT, findings=(replace(SEED, evidence=(line,), title=line),))
+    assert _text(report, color=True, width=200).count(line) == 2
+
+
+def test_only_three_causes_are_in_full_and_the_fourth_in_one_line():
+    """A further root cause is a line; with show_all it is in full."""
+    text = _text(SEVERAL_CAUSES)
+    assert text.count("  --> ") == 3
+    assert "stdin:610: error: a fourth failure [fourth-failure]" in text
+    assert _text(SEVERAL_CAUSES, show_all=True).count("  --> ") == 4
+
+
+def test_a_fix_left_short_says_how_to_see_it():
+    """Fixes without room keep a line with their change, and the reader is told of --all."""
+    text = _text(MANY_FIXES, width=100)
+    assert "fix 3  keep the cache in 8 bits: --kv-cache-dtype fp8" in text
+    assert "(--all shows fixes 2, 3, 4 in full)" in text
+    full = _text(MANY_FIXES, width=100, show_all=True)
+    assert "--all shows fix" not in full
+    assert "vllm serve meta-llama/Llama-3.1-8B-Instruct --kv-cache-dtype fp8" in full.splitlines()
+
+
+def test_a_guess_is_called_one():
+    """A similar message names its record as a guess in the label and the note."""
+    text = _text(SEVERAL_CAUSES)
+    assert "error (guess): GPU 3 ran out of memory" in text
+    assert "a guess: the log's message is like this record's, not the same" in text
+
+
+def test_a_cut_message_is_called_one():
+    """A message cut short is said to be."""
+    text = _text(replace(SEED_REPORT, findings=(replace(SEED, confidence="truncated"),)))
+    assert "the message is cut short in the log" in text
+
+
+def test_an_unknown_error_is_shown_raw_with_neighbours_and_where_to_report():
+    """No record: said plainly, the whole message, at most three near entries, the frame inside vLLM."""
+    finding = replace(UNKNOWN.findings[0], near=("a-one", "b-two", "c-three", "d-four"))
+    text = _text(replace(UNKNOWN, findings=(finding,)))
+    assert "no record knows this message, so no cause is named" in text
+    assert "For debugging consider passing CUDA_LAUNCH_BLOCKING=1" in text
+    assert "reached from vllm/v1/worker/gpu_model_runner.py:2345" in text
+    assert "c-three" in text
+    assert "d-four" not in text
+    assert "report " in text
+    assert "vLLM release unknown" in text
+
+
+def test_a_healthy_log_is_one_line():
+    """Healthy: the lines read, and nothing more."""
+    assert _text(replace(HEALTHY, hidden={})) == "no failure found in 120 lines\n"
+    assert _text(replace(HEALTHY, hidden={}, input=InputFacts(lines=1))) == "no failure found in 1 line\n"
+
+
+def test_an_empty_input_is_not_healthy():
+    """Nothing read: said so, with what is needed."""
+    assert _text(EMPTY).splitlines()[0] == "not enough evidence: the input is empty"
+    assert "needs  the log itself" in _text(EMPTY)
+
+
+def test_other_findings_are_a_line_each_with_why():
+    """With --all, consequences and warnings follow in a line each, with how they came to be that."""
+    lines = _text(SEED_ALL).splitlines()
+    assert (
+        "consequence: stdin:203  The engine core did not start  [engine-core-init-failed]  "
+        "(seen 2 times; the exception of EngineCore at line 87 explains it)" in lines
+    )
+    assert any(line.startswith("warning: stdin:4  VLLM_FOO") for line in lines)
+
+
+def test_a_command_that_a_terminal_would_act_on_is_withheld_and_said_to_be():
+    """A control character in a command is a defect of its quoting: the command is not printed."""
+    fix = Fix("x", commands=("echo \x1b]0;t\x07", "echo fine"))
+    text = _text(replace(SEED_REPORT, findings=(replace(SEED, fixes=(fix,)),)))
+    assert "echo \\x1b" not in text
+    assert "missing: 1 command withheld" in text
+    assert "\n\necho fine\n\n" in text
+
+
+def test_a_fix_that_is_not_worked_out_says_what_is_missing():
+    """Steps and missing facts stand under a fix without a command."""
+    fix = Fix("x", steps=("do this",), missing=("the model's name",), safety="needs_judgement", estimate=True)
+    text = _text(replace(SEED_REPORT, findings=(replace(SEED, fixes=(fix,)),)))
+    assert "       - do this\n" in text
+    assert "       missing: the model's name\n" in text
+    assert "[needs judgement, estimate]" in text
+
+
+def test_a_wrapped_message_is_quoted_over_its_lines():
+    """Where the input wrapped the message, the lines that hold it stand behind one number."""
+    finding = replace(
+        SEED, evidence=("max_num_batched_tokens (64) must be gre", "ater than or equal to max_num_seqs (256).")
+    )
+    lines = _text(replace(SEED_REPORT, findings=(finding,))).splitlines()
+    assert "87 | max_num_batched_tokens (64) must be gre" in lines
+    assert "   | ater than or equal to max_num_seqs (256)." in lines
+
+
+def test_context_shows_the_lines_around_and_numbers_the_quoted_one():
+    """With a context, the number stands at the line of the message, not at the first one shown."""
+    around = ("before", f"ValueError: {SEED.message}", "after", "later")
+    text = _text(replace(SEED_REPORT, findings=(replace(SEED, evidence=around),)), context=2)
+    assert f"   | before\n87 | ValueError: {SEED.message}\n   | after\n   | later\n" in text
+
+
+def test_a_failure_printed_by_several_processes_at_once_is_not_counted():
+    """A count is news only where the failure came again."""
+    once = replace(SEED, count=3, first_time="11-30 14:00:07", last_time="11-30 14:00:07")
+    again = replace(once, last_time="11-30 15:00:00")
+    assert "seen" not in _text(replace(SEED_REPORT, findings=(once,)))
+    assert "seen 3 times (11-30 14:00:07 to 11-30 15:00:00)" in _text(replace(SEED_REPORT, findings=(again,)))
+
+
+def test_a_change_that_is_the_command_is_printed_once():
+    """Where the command is the bare change, it is not named a second time above it."""
+    fix = Fix("let vLLM choose", set={"--max-model-len": "auto"}, commands=("--max-model-len auto",))
+    assert _text(replace(SEED_REPORT, findings=(replace(SEED, fixes=(fix,)),))).count("--max-model-len auto") == 1
+
+
+def test_a_long_line_is_quoted_around_its_message():
+    """Of a line of thousands of characters, the part with the message is shown, not its start."""
+    line = "x=1, " * 2000 + "ValueError: " + SEED.message
+    text = _text(replace(SEED_REPORT, findings=(replace(SEED, evidence=(line,)),)))
+    assert f"87 | [...] ValueError: {SEED.message}\n" in text
+
+
+def test_limits_that_were_hit_are_reported():
+    """A bound that was hit is named before the tally."""
+    assert "limit  line 17 is longer than 1 MiB" in _text(MANY_FIXES)
