@@ -36,6 +36,10 @@ SHARED = frozenset({"markdown", "html", "github"})
 """Formats that are made to be shared: addresses, hosts and user names are redacted in them."""
 
 FORMATS = render.FORMATS
+Options = render.Options
+Source = read.Source
+open_source = read.open_source
+schema = render.schema
 
 
 @dataclass(frozen=True, slots=True)

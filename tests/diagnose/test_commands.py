@@ -168,6 +168,24 @@ def test_environment_on_the_command_line() -> None:
     assert one(render(Change(env={"C": None}), facts, "cli", NEW)) == "env -u C A=1 sudo -E vllm serve m"
 
 
+def test_token_that_only_the_user_has() -> None:
+    """It is handed on by name, and the user is told to set it; nothing is exported to itself."""
+    change = Change(passed=("HF_TOKEN",))
+    docker = RunFacts(launch=(*DOCKER, "--model", "m"), launch_idiom="docker")
+    assert one(render(change, docker, "docker", NEW)) == (
+        "docker run --gpus all -p 8000:8000 -e HF_TOKEN vllm/vllm-openai:v0.33.0 --model m"
+    )
+    assert render(change, RunFacts(), "docker", NEW).commands == ("-e HF_TOKEN",)
+    compose = yaml.safe_load(one(render(change, RunFacts(args=ARGS), "compose", NEW)))
+    assert compose["environment"] == {"HF_TOKEN": "${HF_TOKEN}"}
+    pod = render(change, RunFacts(args=ARGS), "k8s", NEW)
+    assert "env" not in yaml.safe_load(one(pod))
+    assert pod.steps == ("give the container HF_TOKEN from a Secret (env, valueFrom.secretKeyRef)",)
+    alone = render(change, RunFacts(), "cli", NEW)
+    assert (alone.commands, alone.note) == ((), None)
+    assert alone.steps == ("set HF_TOKEN in the environment that this is run from",)
+
+
 def test_packages() -> None:
     """Packages are installed by pip, in a container by a step about the image."""
     change = Change(packages=("transformers<5",))

@@ -219,6 +219,14 @@ def test_values_of_each_kind() -> None:
     assert fix.commands == ("A='b c' N=2 ON=1 vllm serve m --max-num-seqs 128 --enforce-eager",)
 
 
+def test_token_of_the_user() -> None:
+    """A variable that is to be itself is asked for, not written."""
+    (fix,) = fixes(FixRecipe(title="x", env={"HF_TOKEN": {"text": "$HF_TOKEN"}}))
+    assert fix.env == {"HF_TOKEN": "$HF_TOKEN"}
+    assert fix.commands == ("vllm serve org/m --max-num-batched-tokens 64 --max-num-seqs 256",)
+    assert fix.steps == ("set HF_TOKEN in the environment that this is run from",)
+
+
 def test_number_without_a_value_withholds() -> None:
     """A division by zero is said, not raised."""
     recipe = FixRecipe(title="x", set={"--max-num-seqs": "1 // zero"})

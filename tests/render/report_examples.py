@@ -176,6 +176,7 @@ MANY_FIXES = replace(
                     commands=("vllm serve meta-llama/Llama-3.1-8B-Instruct --kv-cache-dtype fp8",),
                     safety="needs_judgement",
                     tradeoff="answers may differ a little",
+                    verify="the log reaches `Application startup complete`",
                 ),
                 Fix(
                     "spread the model over more GPUs",

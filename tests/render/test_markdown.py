@@ -130,3 +130,10 @@ def test_an_unknown_failure_says_so():
     assert "- **Record:** none knows this message" in text
     assert "no record knows this message, so no cause is named" in text
     assert "For debugging consider passing CUDA_LAUNCH_BLOCKING=1" in text
+
+
+def test_context_quotes_the_lines_around_the_numbered_one():
+    """With a context, the fence has the lines around and the number stands at the message's own."""
+    finding = replace(SEED, evidence=("before", f"ValueError: {SEED.message}", "after"))
+    text = render(replace(SEED_REPORT, findings=(finding,)), "markdown", Options(context=1))
+    assert f"   | before\n87 | ValueError: {SEED.message}\n   | after\n" in text

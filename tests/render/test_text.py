@@ -219,3 +219,17 @@ def test_a_long_line_is_quoted_around_its_message():
 def test_limits_that_were_hit_are_reported():
     """A bound that was hit is named before the tally."""
     assert "limit  line 17 is longer than 1 MiB" in _text(MANY_FIXES)
+
+
+def test_a_check_to_run_is_a_command_and_one_to_look_for_is_prose():
+    """A command that verifies a fix stands alone in column 0; a sentence stands behind its label."""
+    fixes = (Fix("a", verify="hf auth whoami"), Fix("b", verify="the log reaches `Application startup complete`"))
+    lines = _text(replace(SEED_REPORT, findings=(replace(SEED, fixes=fixes),))).splitlines()
+    assert lines[lines.index("hf auth whoami") - 1] == ""
+    assert "       then check: the log reaches `Application startup complete`" in lines
+
+
+def test_a_wrapped_quote_is_not_coloured_like_its_gutter():
+    """Only the gutter has the accent; the quoted text goes on plain."""
+    lines = _text(SEED_REPORT, color=True, width=60).splitlines()
+    assert "\x1b[34m   | \x1b[0mgreater than or equal to max_num_seqs (256)." in lines

@@ -157,6 +157,16 @@ def test_lines_are_merged_and_the_rest_is_kept(record: Path) -> None:
     assert "ä".encode() in text
 
 
+def test_the_place_is_that_of_the_message_rather_than_of_a_variant(record: Path) -> None:
+    """Where the newest release has the message with a longer end, its place still goes before a variant's."""
+    found = {
+        ("vllm/a.py", "", "ValueError", "an older wording of it"): {"0.10.0": 2},
+        ("vllm/z.py", "", "ValueError", BUDGET + " Raise it."): {"0.10.0": 7},
+    }
+    RecordFile(record).update(found, ["0.10.0"])
+    assert orjson.loads(record.read_bytes())["filePath"] == "vllm/z.py"
+
+
 def test_a_second_run_changes_nothing(record: Path) -> None:
     """The same facts give the same bytes, and the file is not written again."""
     found = {("vllm/c.py", "", "ValueError", BUDGET): {"0.10.0": 7}}

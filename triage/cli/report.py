@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from packaging.version import InvalidVersion, Version
 
-from triage import catalogue, read
+from triage import catalogue
 from triage.cli.options import Parser, add_color, add_patterns
 from triage.cli.streams import (
     EXIT_CANNOT,
@@ -24,8 +24,18 @@ from triage.cli.streams import (
 )
 from triage.errors import InputError, UsageError
 from triage.model import Cause, Finding, Report
-from triage.pipeline import FORMATS, Settings, Triage, present, present_end, present_finding, present_line
-from triage.render import Options
+from triage.pipeline import (
+    FORMATS,
+    Options,
+    Settings,
+    Source,
+    Triage,
+    open_source,
+    present,
+    present_end,
+    present_finding,
+    present_line,
+)
 
 EXIT_BY_STATUS = {"healthy": 0, "cause_found": 1, "unknown_failure": 3, "insufficient_evidence": 3}
 """Exit status with ``--exit-code``."""
@@ -42,9 +52,8 @@ def run(words: Sequence[str]) -> int:
     """
     arguments = _parser().parse_args(words)
     outputs = _outputs(arguments)
-    settings = _settings(arguments)
     known = catalogue.load(arguments.patterns)
-    _check_slugs(settings.ignore, known.causes)
+    settings = _settings(arguments, _slugs(arguments.ignore, known.causes))
     triage = Triage(known, settings)
     stopper = Stopper()
     unreadable = 0
@@ -130,13 +139,13 @@ def _release(text: str) -> str:
         raise argparse.ArgumentTypeError(f"{text!r} is no release of vLLM (0.11.0 is one)") from None
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
+def _settings(arguments: argparse.Namespace, ignore: frozenset[str]) -> Settings:
     return Settings(
         vllm_version=arguments.vllm_version,
         idiom=arguments.idiom,
         show_all=arguments.show_all,
         context=arguments.context,
-        ignore=frozenset(arguments.ignore),
+        ignore=ignore,
         last_attempt=arguments.last_attempt,
         follow=arguments.follow,
         stream=arguments.follow or any(format == "jsonl" for format, _ in _outputs(arguments)),
@@ -163,21 +172,23 @@ def _outputs(arguments: argparse.Namespace) -> list[tuple[str, str | None]]:
     return outputs
 
 
-def _check_slugs(slugs: Iterable[str], causes: Iterable[Cause]) -> None:
-    known = {cause.slug for cause in causes}
-    for slug in slugs:
-        if slug not in known:
-            raise UsageError(f"no cause is called {slug}", "vllm-triage list shows the names")
+def _slugs(names: Iterable[str], causes: Sequence[Cause]) -> frozenset[str]:
+    """The slugs of causes that are named by slug, id or alias."""
+    known = {name: cause.slug for cause in causes for name in (*cause.aliases, cause.id, cause.slug)}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no cause is called {name}", "vllm-triage list shows the names")
+    return frozenset(known[name] for name in names)
 
 
-def _open(path: str) -> read.Source:
+def _open(path: str) -> Source:
     if path != "-":
-        return read.open_source(path)
+        return open_source(path)
     if sys.stdin is None or sys.stdin.closed:
         raise InputError("there is no standard input", "name a file")
     if sys.stdin.isatty():
         say("waiting for a log: paste it, then press Enter and Ctrl-D (Ctrl-C reports what came so far)")
-    return read.Source("stdin", sys.stdin.buffer)
+    return Source("stdin", sys.stdin.buffer)
 
 
 def _live(outputs: Sequence[tuple[str, str | None]], arguments: argparse.Namespace) -> Callable[[Finding], None]:

@@ -18,7 +18,7 @@ from triage.diagnose.launches import (
     shown,
 )
 from triage.diagnose.quoting import UnquotableError
-from triage.diagnose.words import Word, read_word, without_secrets
+from triage.diagnose.words import Word, read_word, variable, without_secrets
 from triage.model import Idiom, RunFacts, Scalar
 
 REBUILT = "rebuilt from the arguments in the log"
@@ -30,12 +30,16 @@ _SET_BY_LLM = frozenset({"disable_log_stats"})
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a fix changes: flags to values, flags to drop, variables (None: to unset), packages to install."""
+    """What a fix changes: flags to values, flags to drop, variables (None: to unset), packages to install.
+
+    passed: variables whose value only the user has (tokens); they are handed on, never written.
+    """
 
     set: Mapping[str, Scalar] = field(default_factory=dict)
     unset: tuple[str, ...] = ()
     env: Mapping[str, str | None] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +64,15 @@ def render(change: Change, facts: RunFacts, idiom: Idiom, release: Release) -> R
         The whole command with the change made where it can be had, else the change alone and why.
     """
     install, steps = _install(change.packages, idiom)
-    if not (change.set or change.unset or change.env):
+    steps += tuple(_to_provide(name, idiom) for name in change.passed)
+    if not (change.set or change.unset or change.env or change.passed):
         return Rendered(install, steps)
     try:
         text, note, further = _whole(change, facts, idiom, release)
     except (NoCommandError, CannotEditError, UnquotableError) as reason:
         alone = _alone(change, idiom, release)
-        return Rendered((*install, *alone.commands), (*steps, *alone.steps), f"the change alone: {reason}")
+        note = f"the change alone: {reason}" if alone.commands else None
+        return Rendered((*install, *alone.commands), (*steps, *alone.steps), note)
     return Rendered((*install, text), (*steps, *further), note)
 
 
@@ -106,8 +112,7 @@ def _whole(change: Change, facts: RunFacts, idiom: Idiom, release: Release) -> t
         return text, note, steps + further
     if idiom == "docker" and line.idiom != "docker":
         words = line.served(positional=False)
-        options = [f"-e {name}={quoting.for_shell(value)}" for name, value in change.env.items() if value is not None]
-        text = "\n".join([*options, _join(words)])
+        text = "\n".join([*_docker_env(change), _join(words)])
         return text, f"{BEHIND_IMAGE}, {REBUILT}" if note else BEHIND_IMAGE, steps + _to_remove(change.env)
     if idiom == "cli" and line.idiom == "docker":
         head = [read_word(word) for word in _program(release)]
@@ -118,6 +123,8 @@ def _whole(change: Change, facts: RunFacts, idiom: Idiom, release: Release) -> t
     variables = list(change.env.items())
     for name, value in variables if line.idiom == "docker" else reversed(variables):
         line.set_variable(name, value)
+    for name in change.passed if line.idiom == "docker" else ():
+        line.pass_variable(name)
     return _join(line.words()), note, steps
 
 
@@ -143,12 +150,12 @@ def _yaml(line: CommandLine, change: Change, idiom: Idiom, release: Release) -> 
         lines = [f"command: {entry}", "args:", *(f"- {word.kubernetes()}" for word in words)]
     else:
         lines = [f"entrypoint: {entry}", "command:", *(f"- {word.compose()}" for word in words)]
-    return "\n".join([*lines, *_yaml_env(change.env, idiom)]), _to_remove(change.env)
+    return "\n".join([*lines, *_yaml_env(change, idiom)]), _to_remove(change.env)
 
 
-def _yaml_env(env: Mapping[str, str | None], idiom: Idiom) -> list[str]:
-    lines: list[str] = []
-    for name, value in env.items():
+def _yaml_env(change: Change, idiom: Idiom) -> list[str]:
+    lines = [f"  {name}: {variable(name).compose()}" for name in change.passed if idiom == "compose"]
+    for name, value in change.env.items():
         if value is None:
             continue
         quoting.variable_name(name)
@@ -247,13 +254,25 @@ def _change_alone(change: Change, idiom: Idiom, release: Release) -> list[str]:
         arguments.set(flag, value)
     if idiom in ("k8s", "compose"):
         items = [f"- {word.kubernetes() if idiom == 'k8s' else word.compose()}" for word in arguments.words]
-        return ["\n".join(items), "\n".join(_yaml_env(change.env, idiom))]
-    variables = [(quoting.variable_name(name), value) for name, value in change.env.items()]
+        return ["\n".join(items), "\n".join(_yaml_env(change, idiom))]
     if idiom == "docker":
-        env = [f"-e {name}={quoting.for_shell(value)}" for name, value in variables if value is not None]
-    else:
-        env = [f"unset {n}" if v is None else f"export {n}={quoting.for_shell(v)}" for n, v in variables]
+        return [*_docker_env(change), _join(arguments.words)]
+    variables = [(quoting.variable_name(name), value) for name, value in change.env.items()]
+    env = [f"unset {n}" if v is None else f"export {n}={quoting.for_shell(v)}" for n, v in variables]
     return [*env, _join(arguments.words)]
+
+
+def _docker_env(change: Change) -> list[str]:
+    """Options for ``docker run``; by its name alone docker hands a variable on."""
+    options = [f"-e {quoting.variable_name(name)}" for name in change.passed]
+    given = [(quoting.variable_name(name), value) for name, value in change.env.items() if value is not None]
+    return options + [f"-e {name}={quoting.for_shell(value)}" for name, value in given]
+
+
+def _to_provide(name: str, idiom: Idiom) -> str:
+    if idiom == "k8s":
+        return f"give the container {name} from a Secret (env, valueFrom.secretKeyRef)"
+    return f"set {name} in the environment that this is run from"
 
 
 def _to_remove(env: Mapping[str, str | None]) -> tuple[str, ...]:
@@ -273,9 +292,16 @@ def _join(words: list[Word]) -> str:
     return " ".join(word.written for word in words)
 
 
-def environment(env: Mapping[str, Scalar]) -> dict[str, str | None]:
-    """A fix's variables as the texts that a process gets; None unsets one."""
-    return {
-        name: None if value is None else str(int(value)) if isinstance(value, bool) else plain(value)
-        for name, value in env.items()
-    }
+def environment(env: Mapping[str, Scalar]) -> tuple[dict[str, str | None], tuple[str, ...]]:
+    """A fix's variables: the texts that a process gets (None unsets one), and the names of those handed on.
+
+    A variable that is to be itself (``HF_TOKEN`` to ``$HF_TOKEN``) has a value that only the user has.
+    """
+    given: dict[str, str | None] = {}
+    passed: list[str] = []
+    for name, value in env.items():
+        if value == f"${name}":
+            passed.append(name)
+        else:
+            given[name] = None if value is None else str(int(value)) if isinstance(value, bool) else plain(value)
+    return given, tuple(passed)

@@ -152,7 +152,8 @@ def _worked_out(recipe: FixRecipe, context: _Context) -> Fix | None:
     same = all(_is_present(flag, value, context) for flag, value in values.items())
     if (recipe.set or recipe.unset) and same and not (unset or variables or recipe.packages):
         return None
-    change = Change(values, unset, environment(variables), recipe.packages)
+    given, passed = environment(variables)
+    change = Change(values, unset, given, recipe.packages, passed)
     rendered = render(change, context.facts, context.idiom, context.release)
     return Fix(
         title=texts["title"],

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
+from triage.diagnose import quoting
 from triage.diagnose.arguments import Arguments, CannotEditError, Release, flag_name, is_flag, rebuild
 from triage.diagnose.words import Word, assignment, literal, read_word, without_secrets
 from triage.model import CommandBasis, Idiom, RunFacts
@@ -64,7 +65,7 @@ class NoCommandError(ValueError):
 class CommandLine:
     """A command: the words before vLLM's arguments, and those.
 
-    idiom: "cli" or "docker"; model: where the model stands: by position, or behind ``--model``.
+    idiom: "cli" or "docker"; positional: whether the model may stand without ``--model``.
     """
 
     head: list[Word]
@@ -118,6 +119,16 @@ class CommandLine:
             self.head.insert(place, assignment(name, value))
         elif not removed:
             self.head[0:0] = [literal("env"), literal("-u"), literal(name)]
+
+    def pass_variable(self, name: str) -> None:
+        """Hand a variable of the user's shell on to the container.
+
+        Raises:
+            UnquotableError: it is no variable's name.
+        """
+        self._set_container_variable(name, None)
+        image = _image([word.value or "" for word in self.head])
+        self.head[image:image] = [literal("-e"), literal(quoting.variable_name(name))]
 
     def _set_container_variable(self, name: str, value: str | None) -> None:
         head, place = self.head, 0

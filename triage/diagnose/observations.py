@@ -153,13 +153,14 @@ class RunState:
 def merge(held: Observation, copy: Observation) -> Observation:
     """Count a copy of an observation in; the one that says more stands for both.
 
-    A traceback says more than a bare message, the whole message more than a part, the message itself more than its
+    A traceback says more than a bare message, one that reaches into vLLM more than one cut short, the whole message more than a part, the message itself more than its
     quotation, the process where it broke more than the one that passed it on; else the first one.
     """
 
-    def worth(observation: Observation) -> tuple[bool, bool, bool, float]:
+    def worth(observation: Observation) -> tuple[bool, bool, bool, bool, float]:
         whole = observation.match is None or observation.match.confidence == "exact"
-        return not observation.relayed, whole, bool(observation.frames), observation.depth
+        in_vllm = any("vllm/" in frame.file or "vllm\\" in frame.file for frame in observation.frames)
+        return not observation.relayed, whole, in_vllm, bool(observation.frames), observation.depth
 
     best = copy if worth(copy) > worth(held) else held
     best.count = held.count + copy.count

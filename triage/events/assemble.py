@@ -171,7 +171,7 @@ class _Builder:
         elif shapes.CARETS.match(text) or not text.strip():
             pass
         elif text[0] not in " \t" and (raised := self._raised_line(text)) is not None:
-            self._open_message(raised["class"], raised["message"] or "", record)
+            self._open_message(raised["class"] or "", raised["message"] or "", record)
         elif (found := text.find(shapes.TRACEBACK)) >= 0:
             if not self._logged and not self._frames:
                 return False

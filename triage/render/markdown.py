@@ -26,7 +26,7 @@ _LINKS = re.compile(
 # What Markdown reads anywhere in a line (an underscore inside a word means nothing to it), and what it
 # reads only where a block begins.
 _SPECIAL = re.compile(r"[\\`*{}\[\]~$|]|(?<!\w)_|_(?!\w)")
-_OPENING = re.compile(r"(\d{0,9})([#+.)=-])(?=[\s#=-]*(?:\s|$))")
+_OPENING = re.compile(r"( *\d{0,9})([#+.)=-])(?=[\s#=-]*(?:\s|$))")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _URL = re.compile(r"https://[A-Za-z0-9.-]+/[A-Za-z0-9._~/#%+=&?-]*")
 
@@ -97,19 +97,19 @@ def render_markdown(report: Report, options: Options) -> str:
 
     Args:
         report: what was found, with private data taken out by the caller.
-        options: show_all for every cause and fix in full, without the bound.
+        options: show_all for every cause and fix in full, without the bound; context.
     """
     if options.show_all:
-        lines = _page(report, len(report.findings), 10_000)
+        lines = _page(report, len(report.findings), 10_000, options.context)
     else:
         for causes, fixes in _PLANS:
-            lines = _page(report, causes, fixes)
+            lines = _page(report, causes, fixes, options.context)
             if len(lines) < _MOST_LINES:
                 break
     return "\n".join(lines) + "\n"
 
 
-def _page(report: Report, causes: int, fixes: int) -> list[str]:
+def _page(report: Report, causes: int, fixes: int, context: int) -> list[str]:
     roots = [each for each in report.findings if each.role == "root_cause"]
     others = [each for each in report.findings if each.role != "root_cause"]
     lines: list[str] = []
@@ -118,7 +118,7 @@ def _page(report: Report, causes: int, fixes: int) -> list[str]:
     elif report.status == "insufficient_evidence":
         lines = [f"## {_first_up(words.insufficient(report))}"]
     for finding in roots[:causes]:
-        lines += ["", *_cause(report, finding, fixes)] if lines else _cause(report, finding, fixes)
+        lines += ["", *_cause(report, finding, fixes, context)] if lines else _cause(report, finding, fixes, context)
     if roots[causes:]:
         lines += ["", "**Further root causes**", "", *_listed(roots[causes:], 10)]
     if report.missing:
@@ -133,10 +133,10 @@ def _page(report: Report, causes: int, fixes: int) -> list[str]:
     return lines
 
 
-def _cause(report: Report, finding: Finding, fixes: int) -> list[str]:
+def _cause(report: Report, finding: Finding, fixes: int, context: int) -> list[str]:
     lines = [f"## {escaped(words.label_of(finding))}: {escaped(words.title_of(finding))}", ""]
     lines += [f"- **{label}:** {text}" for label, text in _facts(report, finding) if text]
-    lines += ["", *fenced(_quoted(finding), "text")]
+    lines += ["", *fenced(_quoted(finding, context), "text")]
     why = words.why_of(finding)
     if why:
         lines += ["", f"**Why:** {escaped(why)}"]
@@ -179,25 +179,25 @@ def _where(finding: Finding) -> str:
     return shown + escaped(text.removeprefix(spot))
 
 
-def _quoted(finding: Finding) -> list[str]:
+def _quoted(finding: Finding, context: int) -> list[str]:
     """The log line with its number; of a message that no record knows, the rest of it too."""
     number = str(finding.line if finding.evidence_line is None else finding.evidence_line)
-    quoted, _ = words.quoted_of(finding, 0)
+    quoted, own = words.quoted_of(finding, min(context, 5))
     if finding.record is None and len(quoted) == 1:
         quoted += [line for line in finding.message.strip("\n").split("\n")[1:] if line.strip()][:5]
     shown = [excerpt(line.strip(), finding.message, _QUOTE) for line in quoted]
-    return [f"{number if not at else ' ' * len(number)} | {line}" for at, line in enumerate(shown)]
+    return [f"{number if at == own else ' ' * len(number)} | {line}" for at, line in enumerate(shown)]
 
 
-def _fix_title(number: int, fix: Fix) -> str:
+def _fix_title(number: int, fix: Fix, *, named: bool = True) -> str:
     changes = words.unsaid_changes(fix)
     tag = words.tag_of(fix)[1:-1]
     title = f"**Fix {number}: {escaped(flat(fix.title, words.TITLE))}**"
-    return title + (f" {code(changes)}" if changes else "") + f" ({escaped(tag)})"
+    return title + (f" {code(changes)}" if changes and named else "") + f" ({escaped(tag)})"
 
 
 def _fix(number: int, fix: Fix) -> list[str]:
-    lines = [_fix_title(number, fix)]
+    lines = [_fix_title(number, fix, named=not words.repeated(fix))]
     if fix.steps:
         lines += ["", *(f"- {escaped(flat(step, words.PROSE))}" for step in fix.steps[:8])]
     lacking = words.lacking_of(fix)
@@ -209,7 +209,9 @@ def _fix(number: int, fix: Fix) -> list[str]:
     if fix.note:
         lines += ["", f"({escaped(flat(fix.note, words.PROSE))})"]
     if fix.verify:
-        lines += ["", f"Then check: {code(visible(fix.verify, words.COMMAND))}"]
+        run = words.check_is_command(fix)
+        check = code(visible(fix.verify, words.COMMAND)) if run else escaped(flat(fix.verify, words.PROSE))
+        lines += ["", f"Then check: {check}"]
     return lines
 
 

@@ -63,8 +63,9 @@ class Page:
             text: the line, made visible.
             column: digits that the gutter has room for.
         """
-        lead = Text(f"{number:>{column}} | ", style="blue")
-        self._add(Text.assemble(lead, text), column + 3, self.width, " ", Text(" " * column + " | ", style="blue"))
+        lead = Text.assemble((f"{number:>{column}} | ", "blue"))
+        again = Text.assemble((" " * column + " | ", "blue"))
+        self._add(Text.assemble(lead, text), column + 3, self.width, " ", again)
 
     def _add(self, text: Text, indent: int, limit: int | None, gap: str, lead: Text | None = None) -> None:
         for number, part in enumerate(_wrapped(text, indent, limit, gap)):

@@ -117,7 +117,8 @@ def _head(page: Page, report: Report, finding: Finding) -> None:
         page.prose(head, 4, full=True)
     run = words.run_of(report, finding)
     groups = [
-        words.joined([words.place_of(finding), words.process_of(finding)], "  "),
+        words.place_of(finding),
+        words.process_of(finding),
         words.release_of(run),
         visible(run.model, words.NAME) if run and run.model else "",
         words.start_of(report, finding),
@@ -156,7 +157,7 @@ def _fix(number: int, fix: Fix, width: int | None, check: bool) -> Page:
     page = Page(width)
     _fix_title(page, number, fix)
     changes = words.unsaid_changes(fix)
-    if changes:
+    if changes and not words.repeated(fix):
         page.prose(Text(" " * _COLUMN + changes), _COLUMN)
     for step in fix.steps:
         page.prose(Text(" " * _COLUMN + "- " + flat(step, words.PROSE)), _COLUMN + 2)
@@ -171,12 +172,20 @@ def _fix(number: int, fix: Fix, width: int | None, check: bool) -> Page:
             page.verbatim(line, style="bold green")
     if fix.verify and check:
         page.blank()
-        page.prose(Text(" " * _COLUMN + "then check:"))
-        page.blank()
-        page.verbatim(visible(fix.verify, words.COMMAND), style="green")
+        _check(page, fix.verify, words.check_is_command(fix))
     if words.runnable(fix) or (fix.verify and check):
         page.blank()
     return page
+
+
+def _check(page: Page, check: str, is_command: bool) -> None:
+    """How to see that the fix worked: a command of its own, or what to look for."""
+    if not is_command:
+        page.prose(Text(" " * _COLUMN + f"then check: {flat(check, words.PROSE)}"), _COLUMN)
+        return
+    page.prose(Text(" " * _COLUMN + "then check:"))
+    page.blank()
+    page.verbatim(visible(check, words.COMMAND), style="green")
 
 
 def _brief(number: int, fix: Fix, width: int | None) -> Page:

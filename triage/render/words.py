@@ -16,6 +16,9 @@ UNRECOGNISED = "unrecognised"
 VLLM_ISSUES = "https://github.com/vllm-project/vllm/issues"
 
 _SAFETY = {"safe": "safe", "changes_behaviour": "changes behaviour", "needs_judgement": "needs judgement"}
+_PROSE_STARTS = frozenset(
+    {"a", "all", "an", "check", "each", "every", "it", "look", "no", "one", "see", "the", "there"}
+)
 _HIDDEN_ROLES: tuple[Role, ...] = ("consequence", "warning", "harmless")
 
 
@@ -206,10 +209,19 @@ def unsaid_changes(fix: Fix) -> str:
     """The changes that the title does not name already; pods keep arguments in YAML, so flags are named."""
     words = fix.title.replace(":", " ").replace(",", " ").replace("=", " ").split()
     changes = changes_of(fix)
-    if any(command.split() == " ".join(changes).split() for command in fix.commands):
-        return ""
     said = all(word in words for change in changes for word in change.replace("=", " ").split() if word != "drop")
     return "" if said else ", ".join(changes)
+
+
+def repeated(fix: Fix) -> bool:
+    """Whether the command is the bare change, so that naming it above the command would say it twice."""
+    return any(command.split() == " ".join(changes_of(fix)).split() for command in runnable(fix))
+
+
+def check_is_command(fix: Fix) -> bool:
+    """Whether what verifies the fix is to be run, not something to look for ("the log reaches `...`")."""
+    check = fix.verify or ""
+    return bool(check) and "`" not in check and check.split(" ", 1)[0].lower() not in _PROSE_STARTS
 
 
 def tag_of(fix: Fix) -> str:

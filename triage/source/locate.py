@@ -31,7 +31,7 @@ GENERAL_SHARE = 0.5
 SPECIAL_SHARE = 0.7
 """The share of a cause's text that a more general site must have."""
 
-WORD_SHARE = 0.6
+WORD_SHARE = 0.75
 """The share of a template's words that a file must have to be parsed at all."""
 
 REPOSITORY = "https://github.com/vllm-project/vllm/blob"
@@ -241,8 +241,11 @@ class RecordFile:
         newest = max((release for lines in merged.values() for release in lines), key=Version)
         message = skeleton(split(str(self.record.get("errorMessage") or "")))
 
-        def preference(key: _SiteKey) -> tuple[bool, bool, _SiteKey]:
-            return skeleton(split(key[3])) != message, key[2] != str(self.record.get("errorClass") or ""), key
+        def preference(key: _SiteKey) -> tuple[int, bool, _SiteKey]:
+            bones = skeleton(split(key[3]))
+            near = _in_order(message, _HOLE.join(bones)) or _in_order(bones, _HOLE.join(message))
+            distance = 0 if bones == message else 1 if near else 2
+            return distance, key[2] != str(self.record.get("errorClass") or ""), key
 
         best = min((key for key, lines in merged.items() if newest in lines), key=preference)
         line = merged[best][newest]
