@@ -180,15 +180,15 @@ class Template:
 class CaptureSpec:
     """How one capture of a cause is read.
 
-    type: "int", "float", "str", or "message" (the text quotes another message, which is diagnosed
-    in its place); unit: as shown behind the number ("GiB"); source: where a capture that is not a
+    type: "int", "float", "str", "message" (the text quotes another message, which is diagnosed in its
+    place), or "auto" (undeclared: a number where the text is one); unit: as shown behind the number ("GiB"); source: where a capture that is not a
     hole comes from: "args", "engine", "run" (a run fact), "chain" or "near" (a pattern over the
     event's chain, or over neighbouring lines); key: the argument or fact, or the regular
     expression whose first group is the value.
     """
 
     name: str
-    type: Literal["int", "float", "str", "message"] = "str"
+    type: Literal["int", "float", "str", "message", "auto"] = "auto"
     unit: str | None = None
     source: Literal["hole", "args", "engine", "run", "chain", "near"] = "hole"
     key: str | None = None

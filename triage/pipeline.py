@@ -29,6 +29,9 @@ from triage.model import (
 OBSERVATIONS_LIMIT = 5000
 """Different failures kept of one input; later ones are not looked at."""
 
+QUOTES_LIMIT = 3
+"""How deep messages that quote messages are followed."""
+
 NEAR_LINES = 200
 """Records before an event that a cause's "near" captures may look at."""
 
@@ -167,29 +170,33 @@ class Triage:
 
     def _understand(self, event: Event) -> Iterator[Finding]:
         for statement in match.statements(event):
-            found = self._matcher.match(statement)
-            if found is None and not match.is_error(statement):
-                continue
-            yield from self._take(statement, found, relayed=False)
-            depth = 0
-            while found is not None and found.quoted and depth < 3:
-                quoted = Statement(event, found.quoted, None, statement.index, statement.records)
-                found, depth = self._matcher.match(quoted), depth + 1
+            found = self._matcher.matches(statement)
+            if found or match.is_error(statement):
+                yield from self._take(statement, found, relayed=False)
+            for _ in range(QUOTES_LIMIT):
+                if not found or not found[0].quoted:
+                    break
+                quoted = Statement(event, found[0].quoted, None, statement.index, statement.records)
+                found = self._matcher.matches(quoted)
                 yield from self._take(quoted, found, relayed=True)
 
-    def _take(self, statement: Statement, found: Match | None, *, relayed: bool) -> Iterator[Finding]:
-        message = found.message if found else match.message_of(statement)
+    def _take(self, statement: Statement, found: list[Match], *, relayed: bool) -> Iterator[Finding]:
+        best = found[0] if found else None
+        plain = match.message_of(statement)
+        message = best.message if best else plain
         records = match.records_of(statement, message)
         first = records[0] if records else statement.event.first
         index = self._run_at(first)
         self._order += 1
-        observation = diagnose.Observation(statement, found, message, records, index, self._order, relayed)
+        observation = diagnose.Observation(statement, best, message, records, index, self._order, relayed)
+        observation.others, observation.plain_message = tuple(found[1:]), plain
+        observation.is_error = relayed or match.is_error(statement)
         observation.count = first.repeats
         observation.last_line = first.first.number
         observation.first_time = observation.last_time = first.time
-        if found is not None:
-            observation.context = diagnose.from_text(found.cause, statement.event, self._near)
-        key = (index, found.cause.slug) if found else (index, diagnose.fingerprint(statement.class_name, None, message))
+        if best is not None:
+            observation.context = diagnose.from_text(best.cause, statement.event, self._near)
+        key = (index, best.cause.slug) if best else (index, diagnose.fingerprint(statement.class_name, None, message))
         held = self._groups.get(key)
         if held is not None:
             self._groups[key] = diagnose.merge(held, observation)
@@ -197,7 +204,7 @@ class Triage:
             self._groups[key] = observation
         else:
             self._limits.add(f"more than {OBSERVATIONS_LIMIT} different failures, later ones left out")
-        role: Role = found.cause.role if found else "root_cause"
+        role: Role = best.cause.role if best else "root_cause"
         if self._settings.stream and (role == "root_cause" or self._settings.show_all):
             run = self._run_state(index)
             ranked = diagnose.Ranked(observation, role, diagnose.scope_of(observation, run), "as it came")
@@ -259,7 +266,7 @@ class Triage:
 
 
 def _run(facts: RunFacts) -> Run:
-    command = " ".join(facts.launch) if facts.launch else diagnose.rebuilt_command(facts)
+    command = diagnose.shown_command(facts) if facts.launch else diagnose.rebuilt_command(facts)
     basis: CommandBasis | None = None
     if command:
         basis = "log" if facts.launch else "rebuilt"

@@ -179,7 +179,7 @@ def _captures(fields: Fields) -> dict[str, CaptureSpec]:
             )
         found[name] = CaptureSpec(
             name=name,
-            type=entry.choice("type", TYPES) or "str",
+            type=entry.choice("type", TYPES) or "auto",
             unit=entry.text("unit"),
             source=source,
             key=key if key is not None or source == "hole" else name,

@@ -1,7 +1,7 @@
 """From matches to a diagnosis: roles and ranking, locations, captures from context, fixes, status."""
 
 from triage.diagnose.captures import from_facts, from_text
-from triage.diagnose.commands import rebuilt_command
+from triage.diagnose.commands import rebuilt_command, shown_command
 from triage.diagnose.evidence import Evidence
 from triage.diagnose.findings import finding
 from triage.diagnose.observations import Observation, RunState, fingerprint, merge
@@ -24,4 +24,5 @@ __all__ = [
     "read_progress",
     "rebuilt_command",
     "scope_of",
+    "shown_command",
 ]

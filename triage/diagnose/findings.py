@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import regex
 
-from triage.diagnose.expressions import fill
+from triage.diagnose.expressions import ExpressionError, fill
 from triage.diagnose.fixes import work_out
 from triage.diagnose.locations import locate
 from triage.diagnose.observations import Observation, RunState, fingerprint
@@ -92,7 +92,7 @@ def fill_known(text: str, captures: Mapping[str, Scalar]) -> str:
     def value(found: regex.Match[str]) -> str:
         try:
             return fill(found[0], captures)
-        except LookupError:
+        except (LookupError, ExpressionError):
             return "?"
 
     return _HOLE.sub(value, text)

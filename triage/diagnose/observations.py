@@ -37,7 +37,8 @@ class Observation:
     """A statement and its copies.
 
     message: as it will be reported; records: where it stands, first record first; relayed: whether another
-    message quoted it; order: when it was met; last_line: line of its last copy.
+    message quoted it; order: when it was met; last_line: line of its last copy; others: further causes that fit, for
+    when the first one's conditions do not hold; plain_message, is_error: what it is where none does.
     """
 
     statement: Statement
@@ -53,7 +54,9 @@ class Observation:
     last_time: str | None = None
     context: dict[str, Scalar] = field(default_factory=dict)
     copies: list[Observation] = field(default_factory=list)
-    why: str = ""
+    others: tuple[Match, ...] = ()
+    plain_message: str = ""
+    is_error: bool = True
 
     @property
     def record(self) -> Record:

@@ -77,6 +77,8 @@ def _rank_run(observations: list[Observation], run: RunState, ignored: frozenset
     ranked: list[Ranked] = []
     candidates: list[Observation] = []
     for observation in observations:
+        if not _holds(observation, run):
+            continue
         if observation.slug in ignored:
             ranked.append(Ranked(observation, "harmless", scope_of(observation, run), "ignored, as asked"))
         elif (settled := _settled(observation, run)) is not None:
@@ -100,17 +102,25 @@ def _rank_run(observations: list[Observation], run: RunState, ignored: frozenset
     return ranked
 
 
+def _holds(observation: Observation, run: RunState) -> bool:
+    """Settle on the first cause whose conditions hold in the run; False where none does and it is no error by itself."""
+    for match in (observation.match, *observation.others):
+        if match is None:
+            break
+        when = match.cause.when
+        if when is None or (run.present.issuperset(when.present) and run.present.isdisjoint(when.absent)):
+            observation.match, observation.message = match, match.message
+            return True
+    observation.match, observation.message = None, observation.plain_message
+    return observation.is_error
+
+
 def _settled(observation: Observation, run: RunState) -> Ranked | None:
     """Roles that need no comparison."""
     scope = scope_of(observation, run)
     match = observation.match
     if match is not None and match.cause.role in ("harmless", "warning"):
         return Ranked(observation, match.cause.role, scope, f"its record says {match.cause.role}")
-    if match is not None and match.cause.when is not None:
-        missing = [pattern for pattern in match.cause.when.present if pattern not in run.present]
-        excluded = [pattern for pattern in match.cause.when.absent if pattern in run.present]
-        if missing or excluded:
-            return Ranked(observation, "warning", scope, "what its record asks for beside it is not so in this run")
     level = observation.record.level
     if match is None and level in ("WARNING", "INFO", "DEBUG"):
         return Ranked(observation, "warning", scope, f"logged at level {level}")

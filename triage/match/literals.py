@@ -66,7 +66,7 @@ class _Values:
     def take(self, hole: Hole, start: int, end: int) -> bool:
         """Read a hole's value; False when it cannot be what the hole holds."""
         spec = self._specs.get(hole.name)
-        kind = spec.type if spec is not None else "str"
+        kind = spec.type if spec is not None else "auto"
         raw = self._text.span(start, end)
         if kind in ("int", "float"):
             value = number(self._text.text[start:end], kind)
@@ -76,7 +76,7 @@ class _Values:
             return True
         if not raw and kind == "message":
             return False
-        self.captures[hole.name] = plain_value(raw) if kind == "str" else raw
+        self.captures[hole.name] = plain_value(raw) if kind == "auto" else on_one_line(raw) if kind == "str" else raw
         self.raw[hole.name] = raw
         return True
 
@@ -302,4 +302,9 @@ def plain_value(raw: str) -> Scalar:
         return int(squeezed)
     if _PLAIN_FLOAT.fullmatch(squeezed):
         return float(squeezed)
-    return regex.sub(r"\s*\n\s*", " ", text)[:CAPTURE_LIMIT]
+    return on_one_line(text)
+
+
+def on_one_line(text: str) -> str:
+    """A captured text without the line breaks that it was wrapped at."""
+    return regex.sub(r"\s*\n\s*", " ", text).strip()[:CAPTURE_LIMIT]

@@ -10,7 +10,7 @@ import regex
 from rapidfuzz import fuzz, process
 
 from triage.match.folding import Folded, fold, fold_literal
-from triage.match.literals import Fit, fit, plain_value
+from triage.match.literals import Fit, fit, on_one_line, plain_value
 from triage.model import Catalogue, Cause, Hole, Match, Record, Scalar, Statement, Template
 
 TEXT_LIMIT = 20_000
@@ -55,32 +55,36 @@ class Matcher:
         ]
         self._titles = {index: _skeleton(template) for index, (_, template) in enumerate(entries)}
 
-    def match(self, statement: Statement) -> Match | None:
-        """Find the cause that a statement's text belongs to, None where none does.
+    def matches(self, statement: Statement) -> list[Match]:
+        """Find the causes that a statement's text can belong to, the best first; empty where there is none.
 
-        A whole match beats a cut one; among equals the longer literal text, then the more of it, wins.
+        A whole match beats a cut one; among equals the longer literal text, then the more of it, wins. Behind the
+        first cause that holds without conditions on its run (``when``) the others do not matter and are left out.
         """
         text = statement.text[:TEXT_LIMIT]
         folded: Folded | None = None
-        best: tuple[tuple[float, ...], Match] | None = None
+        found: dict[str, tuple[tuple[float, ...], Match]] = {}
+
+        def add(rank: tuple[float, ...], match: Match) -> None:
+            slug = match.cause.slug
+            if slug not in found or rank > found[slug][0]:
+                found[slug] = rank, match
+
         for index in self._candidates(text):
             cause, template = self._entries[index]
             if not _may(cause, statement):
                 continue
             folded = folded or fold(text)
-            if (found := fit(template, cause.captures, folded)) is None:
-                continue
-            if not found.whole and not _may_be_cut(cause, statement):
-                continue
-            rank = (found.whole, _size(template) * found.share, cause.user, -found.start)
-            if best is None or rank > best[0]:
-                best = rank, _as_match(cause, template, found, folded)
+            fitting = fit(template, cause.captures, folded)
+            if fitting is not None and (fitting.whole or _may_be_cut(cause, statement)):
+                rank = (fitting.whole, _size(template) * fitting.share, cause.user, -fitting.start)
+                add(rank, _as_match(cause, template, fitting, folded))
         for cause, pattern in self._patterns:
             if _may(cause, statement) and (matched := _search(pattern, cause, text)) is not None:
-                rank = (True, len(matched.message) / 2, cause.user, 0)
-                if best is None or rank > best[0]:
-                    best = rank, matched
-        return best[1] if best else None
+                add((True, len(matched.message) / 2, cause.user, 0), matched)
+        ordered = [match for _, match in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
+        settled = next((i for i, m in enumerate(ordered) if not _is_conditional(m.cause)), len(ordered))
+        return ordered[: settled + 1]
 
     def near(self, text: str, limit: int = 3) -> tuple[str, ...]:
         """The slugs of the entries whose wording is nearest to a text that nothing matched, at most limit."""
@@ -113,6 +117,10 @@ def _may(cause: Cause, statement: Statement) -> bool:
     return not when.process or any((record.process or "").startswith(name) for name in when.process)
 
 
+def _is_conditional(cause: Cause) -> bool:
+    return cause.when is not None and bool(cause.when.present or cause.when.absent)
+
+
 def _may_be_cut(cause: Cause, statement: Statement) -> bool:
     """A part of a message is enough where the place is right: an exception of the class, or text on its own."""
     if statement.class_name is None or cause.exception_class is None:
@@ -132,7 +140,7 @@ def _as_match(cause: Cause, template: Template, found: Fit, folded: Folded) -> M
         template=template,
         message=_in_template_spacing(template, found)
         if found.whole
-        else _on_one_line(folded.span(found.start, found.end)),
+        else on_one_line(folded.span(found.start, found.end)),
         captures=captures,
         confidence="exact" if found.whole else "truncated",
         score=round(100 * found.share, 1),
@@ -143,12 +151,8 @@ def _as_match(cause: Cause, template: Template, found: Fit, folded: Folded) -> M
 def _in_template_spacing(template: Template, found: Fit) -> str:
     """The message as the software emitted it: the template's own spacing, the input's values."""
     return "".join(
-        part if isinstance(part, str) else _on_one_line(found.raw.get(part.name, "")) for part in template.parts
+        part if isinstance(part, str) else on_one_line(found.raw.get(part.name, "")) for part in template.parts
     )
-
-
-def _on_one_line(text: str) -> str:
-    return regex.sub(r"\s*\n\s*", " ", text).strip()
 
 
 def _search(pattern: regex.Pattern[str], cause: Cause, text: str) -> Match | None:

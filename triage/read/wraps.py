@@ -67,6 +67,7 @@ class _Joiner:
         self._indent: int | None = None
         self._whole_input_known = False
         self._parts: list[tuple[Line, str]] = []
+        self._rewrapped = 0
         self._waits = waits
 
     def measure(self, line: Line) -> None:
@@ -130,6 +131,8 @@ class _Joiner:
         # Mail and issue forms wrap between words: the next word would not have fitted, and most lines have a prefix.
         if self._whole_input_known and 2 * self._prefixed >= self._lines > 4 and is_prefixed(first):
             word, body = after.split(maxsplit=1)[0], before.rstrip()
-            if not after.startswith(" ") and len(body) + 1 + len(word) > self._width:
+            # A form may wrap what was wrapped already: once the paste is known to be, a line without prefix goes on.
+            if not after.startswith(" ") and (len(body) + 1 + len(word) > self._width or self._rewrapped >= 2):
+                self._rewrapped += 1
                 return "" if before.endswith(" ") else " "
         return None
