@@ -52,6 +52,7 @@ def test_a_more_general_cause_fits_where_no_other_does() -> None:
     site = "Unknown method {m}. Must be one of the registered quantization methods."
     assert _causes(site, a="Unknown method {m}. Must be one of the {x}.", b="something else altogether") == ["a"]
     assert _causes(site, a="Unknown method {m}.") == []
+    assert _causes(site.replace("method", "quantization method"), a="Unknown quantization method {m}. {hint}") == ["a"]
 
 
 def test_a_more_general_source_fits_too() -> None:

@@ -64,14 +64,19 @@ def test_logger_calls_are_read_with_level_and_arguments() -> None:
 
 
 def test_asserts_and_warnings_are_read() -> None:
-    """An assert without a message gives no site; a warning's category is its class."""
+    """An assert without a message is told by its source; a warning's category is its class."""
     sites = _sites("""
-        assert x
+        assert "x" in {1, 2}  # why
+        assert (
+            x
+        )
         assert x, f"need {x}"
         warnings.warn("old", DeprecationWarning, stacklevel=2)
         warnings.warn("odd")
         """)
     assert [(site.kind, site.class_name, site.template) for site in sites] == [
+        ("check", "AssertionError", 'assert "x" in {{1, 2}}'),
+        ("check", "AssertionError", "assert ( x )"),
         ("assert", "AssertionError", "need {x}"),
         ("warn", "DeprecationWarning", "old"),
         ("warn", "UserWarning", "odd"),
@@ -109,6 +114,38 @@ def test_exceptions_built_elsewhere_are_read() -> None:
         ("exception", "RuntimeError", "fail", "gone"),
         ("raise", None, "fail", "why"),
     ]
+
+
+def test_messages_made_in_one_place_for_another_are_read() -> None:
+    """Error responses, reasons in a list or an attribute, usage errors; not every list or attribute."""
+    sites = _sites("""
+        def f(self, x):
+            output.failure_message = f"Call to {x} failed"
+            errors.append(f"rank {x} is too great")
+            names.append("not a reason")
+            self.name = "not a reason"
+            sys.exit("no more")
+            sys.exit(1)
+            parser.error(f"bad {x}")
+            return self.create_error_response(message=f"{x} does not exist", err_type="NotFoundError")
+        """)
+    assert {(site.kind, site.class_name, site.level) for site in sites} == {("text", None, None)}
+    assert [site.template for site in sites] == [
+        "Call to {x} failed",
+        "rank {x} is too great",
+        "no more",
+        "bad {x}",
+        "{x} does not exist",
+    ]
+
+
+def test_a_log_argument_with_several_texts_gives_a_site_for_each() -> None:
+    """What an argument may hold is filled in like any other part of the message."""
+    assert _templates("""
+        def f(x):
+            hint = "try less" if x else "try more"
+            logger.error("%s: %s, %5.1f s, 100%%", x, hint, *rest)
+        """) == ["{x}: try less, {*rest:.1f} s, 100%", "{x}: try more, {*rest:.1f} s, 100%"]
 
 
 def test_a_message_in_a_variable_is_followed() -> None:

@@ -28,6 +28,9 @@ MIN_LETTERS = 10
 GENERAL_SHARE = 0.5
 """The share of a site's text that a more general cause must have."""
 
+START_LETTERS = 16
+"""The letters before its first hole that a cause must have where it is but the start of a site's text."""
+
 SPECIAL_SHARE = 0.7
 """The share of a cause's text that a more general site must have."""
 
@@ -146,7 +149,8 @@ class _Index:
         fits: dict[_Rank, set[str]] = {}
         for cause, wanted in self.templates:
             share = _letters(wanted) / letters
-            if share >= GENERAL_SHARE and _in_order(wanted, text):
+            start_only = text.startswith(wanted[0]) and len(wanted[0]) >= START_LETTERS
+            if (share >= GENERAL_SHARE or start_only) and _in_order(wanted, text):
                 fits.setdefault((1, -share), set()).add(cause)
             elif 1 / share >= SPECIAL_SHARE and _in_order(bones, _HOLE.join(wanted)):
                 fits.setdefault((2, share), set()).add(cause)

@@ -3,7 +3,11 @@
 Read are ``raise`` statements, exceptions built elsewhere (``future.set_exception(E("..."))``, an exception class that
 hands its text to ``super().__init__``), logger calls, ``assert`` with a message and ``warnings.warn``. A message held
 in a local variable or a class attribute is followed; where it may have several values there is a site for each.
-Statements that carry no message (a bare ``raise``, ``raise NotImplementedError``) give no site.
+Statements that carry no message (a bare ``raise``, ``raise NotImplementedError``) give no site, except ``assert``
+without one: a traceback shows its source line in place of a message.
+
+Some messages are made in one place and come out in another (an error response, a list of reasons, an attribute
+``failure_message``). They give a site of kind "text" where they are made.
 
 Lines are those of the statement's first line: what a traceback shows for a multi-line ``raise``, and what the logger
 prints as ``[file.py:123]``.
@@ -24,7 +28,7 @@ from triage.source.variables import Texts, assign, enter_loop, merge_branches
 MAX_FILE_BYTES = 8_000_000
 """Larger files are generated tables, and are reported instead of read."""
 
-Kind = Literal["raise", "exception", "log", "assert", "warn"]
+Kind = Literal["raise", "exception", "log", "assert", "check", "warn", "text"]
 
 _LEVELS = {
     "debug": "DEBUG",
@@ -37,6 +41,8 @@ _LEVELS = {
     "fatal": "CRITICAL",
 }
 _MESSAGE_KEYWORDS = ("message", "msg", "detail", "reason")
+_TEXT_MAKERS = frozenset({"create_error_response", "exit"})
+_REASONS = ("err", "msg", "message", "reason")
 _ERROR_NAMES = ("Error", "Exception", "Exit", "Interrupt")
 
 _BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.expr_context, ast.operator, ast.cmpop, ast.Constant)
@@ -52,7 +58,8 @@ class Site:
     message; level: the log level in capitals, None for an exception; file: package-relative
     (``vllm/config/scheduler.py``); line: first line of the statement, 1-based; function: qualified by classes and
     enclosing functions (``SchedulerConfig.verify_max_model_len``), None at module level; kind: "raise", "exception"
-    (built, not raised here), "log", "assert" or "warn".
+    (built, not raised here), "log", "assert", "check" (an assert without message; the template is its source), "warn"
+    or "text" (made here, emitted elsewhere).
     """
 
     template: str
@@ -103,7 +110,7 @@ def sites_of(source: bytes, file: str) -> tuple[Site, ...]:
         # Old releases have invalid escapes in strings; they parse all the same.
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
-    reader = _Reader(file)
+    reader = _Reader(file, source.split(b"\n"))
     reader.scope(tree.body, {})
     return tuple(dict.fromkeys(reader.sites))
 
@@ -111,8 +118,9 @@ def sites_of(source: bytes, file: str) -> tuple[Site, ...]:
 class _Reader:
     """Walks statements in order, knowing at each what text the local variables may hold."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, lines: list[bytes]) -> None:
         self.file = file
+        self.lines = lines
         self.sites: list[Site] = []
         self._inner: list[tuple[_Function | ast.ClassDef, tuple[str, ...], bool]] = []
 
@@ -199,6 +207,12 @@ class _Reader:
     def _statement(self, statement: ast.stmt, env: Texts, path: tuple[str, ...], in_error: bool) -> None:
         if isinstance(statement, ast.Assert) and statement.msg is not None:
             self._emit(alternatives(statement.msg, env), "AssertionError", None, statement.lineno, path, "assert")
+        elif isinstance(statement, ast.Assert):
+            self._emit(((self._source(statement),),), "AssertionError", None, statement.lineno, path, "check")
+        elif isinstance(statement, ast.Assign):
+            target = statement.targets[0]
+            if isinstance(target, ast.Attribute) and _is_reason(target.attr):
+                self._emit_text(alternatives(statement.value, env), statement.lineno, path)
         raised = statement.exc if isinstance(statement, ast.Raise) else None
         for call in _calls(statement):
             self._call(call, call is raised, statement.lineno, env, path, in_error)
@@ -230,6 +244,19 @@ class _Reader:
         elif in_error and name == "__init__" and len(path) > 1 and call.args:
             texts = tuple(text for text in _exception_texts(call, env) if is_text(text))
             self._emit(texts, path[-2], None, line, path, "exception")
+        elif name in _TEXT_MAKERS or (receiver.endswith("parser") and name == "error"):
+            self._emit_text(_exception_texts(call, env), line, path)
+        elif name == "append" and _is_reason(receiver) and call.args:
+            self._emit_text(alternatives(call.args[0], env), line, path)
+
+    def _source(self, statement: ast.stmt) -> str:
+        """A statement's source on one line."""
+        lines = self.lines[statement.lineno - 1 : statement.end_lineno]
+        lines[-1] = lines[-1][: statement.end_col_offset]
+        return " ".join(b" ".join(lines).decode("utf-8", "replace").split())
+
+    def _emit_text(self, texts: tuple[Parts, ...], line: int, path: tuple[str, ...]) -> None:
+        self._emit(tuple(text for text in texts if is_text(text)), None, None, line, path, "text")
 
     def _emit(
         self,
@@ -261,7 +288,9 @@ def _exception_texts(call: ast.Call, env: Environment) -> tuple[Parts, ...]:
 def _log_texts(args: list[ast.expr], env: Environment) -> tuple[Parts, ...]:
     formats = alternatives(args[0], env)
     # Without arguments the logging module does not touch the percent signs.
-    return tuple(fill_printf(text, args[1:], env) for text in formats) if len(args) > 1 else formats
+    if len(args) == 1:
+        return formats
+    return tuple(filled for text in formats for filled in fill_printf(text, args[1:], env))
 
 
 def _level(name: str, receiver: str, call: ast.Call) -> str | None:
@@ -285,6 +314,10 @@ def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
 
 def _keyword(call: ast.Call, names: tuple[str, ...]) -> ast.expr | None:
     return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)
+
+
+def _is_reason(name: str) -> bool:
+    return any(word.startswith(_REASONS) for word in name.lower().split("_"))
 
 
 def _is_error(name: str) -> bool:

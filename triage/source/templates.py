@@ -64,7 +64,7 @@ def render(parts: Parts) -> str:
     )
 
 
-def fill_printf(template: Parts, args: list[ast.expr], env: Environment) -> Parts:
+def fill_printf(template: Parts, args: list[ast.expr], env: Environment) -> list[Parts]:
     """Fill a ``%`` template with its arguments, as the logging module and the ``%`` operator do.
 
     Args:
@@ -73,7 +73,8 @@ def fill_printf(template: Parts, args: list[ast.expr], env: Environment) -> Part
         env: the texts of local variables.
 
     Returns:
-        The filled template; a conversion that lacks its argument stays literal.
+        The filled templates, several where an argument may hold one of several texts; a conversion that lacks its
+        argument stays literal.
     """
     named: dict[str, ast.expr] = {}
     if len(args) == 1 and isinstance(args[0], ast.Dict):
@@ -82,33 +83,47 @@ def fill_printf(template: Parts, args: list[ast.expr], env: Environment) -> Part
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 named[key.value] = entry
     waiting = list(args)
-    out: list[str | Hole] = []
+    filled: list[Parts] = [()]
     for part in template:
         if isinstance(part, Hole):
-            out.append(part)
+            filled = _extend(filled, ((part,),))
             continue
         end = 0
         for found in _PRINTF.finditer(part):
-            out.append(part[end : found.start()])
+            filled = _extend(filled, ((part[end : found.start()],),))
             end = found.end()
-            if found["type"] == "%":
-                out.append("%")
-                continue
-            for star in (found["width"], found["precision"]):
-                if star and star.endswith("*") and waiting:
-                    waiting.pop(0)
-            if found["key"] is not None:
-                item = named.get(found["key"])
-                out.append(_printf_hole(item, found) if item is not None else Hole(found["key"] or "_"))
-            elif waiting and not isinstance(waiting[0], ast.Starred):
-                value = waiting.pop(0)
-                inner = alternatives(value, env)
-                known = found["type"] == "s" and len(inner) == 1 and is_text(inner[0])
-                out.extend(inner[0] if known else (_printf_hole(value, found),))
-            else:
-                out.append(_printf_hole(waiting[0], found) if waiting else found.group())
-        out.append(part[end:])
-    return _merge(tuple(out))
+            filled = _extend(filled, _conversion(found, named, waiting, env))
+        filled = _extend(filled, ((part[end:],),))
+    return [_merge(parts) for parts in filled]
+
+
+def _conversion(
+    found: re.Match[str], named: Mapping[str, ast.expr], waiting: list[ast.expr], env: Environment
+) -> tuple[Parts, ...]:
+    """What one conversion of a format may become; takes the arguments that it uses off the waiting ones."""
+    if found["type"] == "%":
+        return (("%",),)
+    if found["key"] is not None:
+        item = named.get(found["key"])
+        return ((_printf_hole(item, found) if item is not None else Hole(found["key"] or "_"),),)
+    for star in (found["width"], found["precision"]):
+        if star and star.endswith("*") and waiting:
+            waiting.pop(0)
+    if not waiting:
+        return ((found.group(),),)
+    # ``*args`` serves all conversions that are left.
+    value = waiting[0] if isinstance(waiting[0], ast.Starred) else waiting.pop(0)
+    texts = alternatives(value, env)
+    if found["type"] == "s" and all(map(is_text, texts)):
+        return texts
+    return ((_printf_hole(value, found),),)
+
+
+def _extend(before: list[Parts], added: tuple[Parts, ...]) -> list[Parts]:
+    """Every text so far with every way to go on; only the first way where that would be too many."""
+    if len(before) * len(added) > MAX_ALTERNATIVES:
+        added = added[:1]
+    return [(*first, *second) for first in before for second in added]
 
 
 def split(template: str) -> Parts:
@@ -178,7 +193,9 @@ def _read(node: ast.expr, env: Environment) -> Iterable[Parts]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         args = list(node.right.elts) if isinstance(node.right, ast.Tuple) else [node.right]
         left = alternatives(node.left, env)
-        return [fill_printf(parts, args, env) for parts in left] if any(map(is_text, left)) else [(_hole(node),)]
+        if not any(map(is_text, left)):
+            return [(_hole(node),)]
+        return [filled for parts in left for filled in fill_printf(parts, args, env)]
     if isinstance(node, ast.Call):
         return _call(node, env)
     return [(_hole(node),)]
