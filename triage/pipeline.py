@@ -301,7 +301,7 @@ def present(report: Report, format: str, options: render.Options, *, redacted: b
 
 def present_finding(finding: Finding, *, redacted: bool = True) -> str:
     """One finding as a line of JSON, as it comes."""
-    return render.render_finding(_alone(finding, redacted).findings[0])
+    return render.render_finding(_alone(finding, redacted).findings[0]) + "\n"
 
 
 def present_line(finding: Finding, *, redacted: bool = True) -> str:
@@ -311,7 +311,7 @@ def present_line(finding: Finding, *, redacted: bool = True) -> str:
 
 def present_end(report: Report, *, redacted: bool = True) -> str:
     """The closing line of a stream of findings: status, runs, input."""
-    return render.render_end(redact.redact(report, private=False) if redacted else report)
+    return render.render_end(redact.redact(report, private=False) if redacted else report) + "\n"
 
 
 def _alone(finding: Finding, redacted: bool) -> Report:

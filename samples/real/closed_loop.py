@@ -32,14 +32,14 @@ from typing import NamedTuple
 LOGGED_MODEL = "/models/tiny"
 """What stands in the logs of this folder for the model folder of the machine they were made on."""
 STARTED = "Application startup complete"
+GENERATED = "the fixed LLM generated:"
 PYTHON_IDIOM = re.compile(r"^(?:\w+ = )?LLM\(")
 SETTINGS = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
 
 
 class Outcome(NamedTuple):
-    """What became of one fix: the command as it was run, whether it passed, what was seen, after how many seconds."""
+    """What became of one fix: whether it passed, what was seen, after how many seconds."""
 
-    command: str
     passed: bool
     seen: str
     seconds: float
@@ -68,50 +68,66 @@ def first_fix(log: Path, triage: str) -> tuple[str, str, str]:
     return finding["message"], fix["title"], fix["commands"][0]
 
 
-def as_run(command: str, model: str) -> str:
-    """Give the shell command for a printed fix, with the log's model folder put back to the real one."""
-    command = command.replace(LOGGED_MODEL, model)
+def as_run(printed: str, model: str, folder: Path) -> str:
+    """Turn a printed fix into the shell command to run.
+
+    Args:
+        printed: the command of the fix; a call of ``LLM(...)`` becomes a script that also generates.
+        model: what stands for the log's model folder.
+        folder: where the script may be put; engine processes import it again, so it cannot come from standard input.
+    """
+    command = printed.replace(LOGGED_MODEL, model)
     if not PYTHON_IDIOM.match(command):
         return command
-    call = PYTHON_IDIOM.sub("llm = LLM(", command)
-    script = f"from vllm import LLM, SamplingParams\n{call}\n"
-    script += "print('generated', llm.generate(['Hello'], SamplingParams(max_tokens=4))[0].outputs[0].text)\n"
-    return "python - <<'FIX'\n" + script + "FIX\n"
+    call = PYTHON_IDIOM.sub("llm = LLM(", command).replace("\n", "\n    ")
+    script = folder / "fix.py"
+    script.write_text(
+        "from vllm import LLM, SamplingParams\n\n"
+        'if __name__ == "__main__":\n'
+        f"    {call}\n"
+        "    outputs = llm.generate(['Hello'], SamplingParams(max_tokens=4))\n"
+        f"    print('{GENERATED}', outputs[0].outputs[0].text)\n"
+    )
+    return f"python {script}"
 
 
 def answers(command: str) -> bool:
     """Send one completion request to the server that the command started; true when it is served."""
     found = re.search(r"--port[ =](\d+)", command)
     base = f"http://127.0.0.1:{found[1] if found else 8000}"
-    with urllib.request.urlopen(f"{base}/v1/models", timeout=10) as reply:
-        name = json.load(reply)["data"][0]["id"]
-    body = json.dumps({"model": name, "prompt": "Hello", "max_tokens": 4}).encode()
-    request = urllib.request.Request(f"{base}/v1/completions", body, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
+        with urllib.request.urlopen(f"{base}/v1/models", timeout=10) as reply:
+            name = json.load(reply)["data"][0]["id"]
+        body = json.dumps({"model": name, "prompt": "Hello", "max_tokens": 4}).encode()
+        request = urllib.request.Request(f"{base}/v1/completions", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=120) as reply:
             return bool(json.load(reply)["choices"])
-    except urllib.error.HTTPError:
+    except (urllib.error.URLError, TimeoutError):
         return False
 
 
-def attempt(command: str, environment: Path, cause: str, until: str | None, limit: float) -> Outcome:
+def attempt(printed: str, environment: Path, model: str, cause: str, until: str | None, limit: float) -> Outcome:
     """Run a fix and watch its output.
 
     Args:
-        command: the shell command.
+        printed: the command of the fix.
         environment: the virtual environment whose programs come first.
+        model: the model folder.
         cause: the message that must not be seen again.
         until: text that is enough to pass; None asks for a server that answers, or for generated text.
         limit: seconds to wait.
     """
     settings = {**os.environ, **SETTINGS, "PATH": f"{environment / 'bin'}:{os.environ['PATH']}"}
-    wanted = until or ("generated" if command.startswith("python -") else STARTED)
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "output"
+    wanted = until or (GENERATED if PYTHON_IDIOM.match(printed) else STARTED)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        output = folder / "output"
+        command = as_run(printed, model, folder)
         begun = time.monotonic()
         with output.open("wb") as sink:
             process = subprocess.Popen(
                 ["bash", "-c", command],
+                stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
                 env=settings,
@@ -119,28 +135,32 @@ def attempt(command: str, environment: Path, cause: str, until: str | None, limi
                 start_new_session=True,
             )
         try:
-            seen = ""
-            while time.monotonic() - begun < limit:
-                ended = process.poll() is not None
-                text = output.read_text(errors="replace")
-                if " ".join(cause.split()) in " ".join(text.split()):
-                    seen = "the same error again"
-                    break
-                if wanted in text:
-                    seen = wanted
-                    break
-                if ended:
-                    seen = "ended: " + ([line for line in text.splitlines() if line.strip()] or ["no output"])[-1][:160]
-                    break
-                time.sleep(0.5)
-            passed = seen == wanted
+            seen = watch(process, output, wanted, cause, begun + limit)
             seconds = time.monotonic() - begun
+            passed = seen == wanted
             if passed and wanted == STARTED:
                 passed = answers(command)
                 seen += ", a request served" if passed else ", but a request was refused"
-            return Outcome(command, passed, seen or f"nothing after {limit:.0f} s", seconds)
+            return Outcome(passed, seen or f"nothing after {limit:.0f} s", seconds)
         finally:
             stop(process)
+
+
+def watch(process: subprocess.Popen[bytes], output: Path, wanted: str, cause: str, deadline: float) -> str:
+    """Wait until the output decides: give the wanted text, or what came instead; empty when the time is over."""
+    flat_cause = " ".join(cause.split())
+    while time.monotonic() < deadline:
+        ended = process.poll() is not None
+        text = output.read_text(errors="replace")
+        if flat_cause in " ".join(text.split()):
+            return "the same error again"
+        if wanted in text:
+            return wanted
+        if ended:
+            lines = [line for line in text.splitlines() if line.strip()]
+            return "ended: " + (lines[-1][:160] if lines else "no output")
+        time.sleep(0.5)
+    return ""
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
@@ -169,9 +189,8 @@ def main() -> int:
     failed = 0
     for folder in options.folders:
         cause, title, printed = first_fix(folder / "input.log", options.triage)
-        outcome = attempt(
-            as_run(printed, options.model), options.environment.absolute(), cause, options.until, options.limit
-        )
+        environment = options.environment.absolute()
+        outcome = attempt(printed, environment, options.model, cause, options.until, options.limit)
         failed += not outcome.passed
         verdict = "passed" if outcome.passed else "FAILED"
         print(f"{folder.name}\n  cause  {cause}\n  fix 1  {title}\n  run    {printed}", flush=True)

@@ -87,7 +87,7 @@ def test_several_formats_each_to_its_place(tmp_path: Path) -> None:
     ("text", "code"),
     [
         (SEED, 1),
-        ("acme.Broken: no\n", 3),
+        ("acme.BrokenError: no\n", 3),
         ("INFO:     Application startup complete.\n", 0),
         ("", 3),
         ("RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n", 3),

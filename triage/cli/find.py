@@ -11,9 +11,10 @@ from rapidfuzz import fuzz
 from triage import catalogue
 from triage.cli.options import Parser, add_patterns
 from triage.cli.streams import write
+from triage.errors import UsageError
 from triage.model import Cause
 
-SEARCH_SCORE = 60.0
+SEARCH_SCORE = 80.0
 """Similarity (0 to 100) from which a record is listed by search."""
 
 
@@ -22,15 +23,17 @@ def run_search(words: Sequence[str]) -> int:
     parser = Parser(
         prog="vllm-triage search", description="Look for records by words of titles, messages, flags and tags."
     )
-    parser.add_argument("words", metavar="WORDS", nargs="+")
+    parser.add_argument("words", metavar="WORDS", nargs="*")
     _add_common(parser)
-    arguments = parser.parse_args(words)
-    query = " ".join(arguments.words).lower()
+    arguments, flags = parser.parse_known_args(words)  # flags are words too: vllm-triage search --max-num-seqs
+    query = " ".join([*arguments.words, *flags]).lower()
+    if not query.strip():
+        raise UsageError("there is nothing to look for", "vllm-triage search WORDS, e.g. draft tokens")
     scored = [(_score(query, cause), cause) for cause in catalogue.load(arguments.patterns).causes]
     found = [
         cause for score, cause in sorted(scored, key=lambda pair: (-pair[0], pair[1].slug)) if score >= SEARCH_SCORE
     ]
-    _print(found[:20], arguments.format, f"nothing like {' '.join(arguments.words)!r}")
+    _print(found[:20], arguments.format, f"nothing like {query!r}")
     return 0
 
 
@@ -70,8 +73,11 @@ def _tags(cause: Cause) -> list[str]:
 def _score(query: str, cause: Cause) -> float:
     flags = " ".join(flag for fix in cause.fixes for flag in (*fix.set, *fix.unset, *fix.env))
     messages = " ".join(template.text for template in cause.templates)
-    text = f"{cause.slug} {cause.title} {messages} {flags} {' '.join(_tags(cause))}".lower()
-    return 0.6 * fuzz.token_set_ratio(query, text) + 0.4 * fuzz.partial_ratio(query, text)
+    named = f"{cause.slug.replace('-', ' ')} {cause.title}".lower()
+    text = f"{named} {messages} {flags} {' '.join(_tags(cause))}".lower()
+    words = query.split()
+    # Every word counts by its best place; one that stands in the name counts a little more.
+    return sum(0.9 * fuzz.partial_ratio(word, text) + 0.1 * fuzz.partial_ratio(word, named) for word in words) / len(words)
 
 
 def _print(causes: Iterable[Cause], format: str, nothing: str) -> None:

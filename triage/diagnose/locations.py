@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import regex
 from packaging.version import InvalidVersion, Version
@@ -39,22 +39,25 @@ def locate(observation: Observation, facts: RunFacts) -> tuple[Location | None, 
     raised = observation.statement.event.raised[index] if index is not None else None
     frames = [Frame(package_relative(f.file), f.line, f.function, f.source) for f in observation.frames]
     vllm_frame = next((frame for frame in reversed(frames) if frame.file.startswith("vllm/")), None)
-    site = _site(observation)
+    sites = _sites(observation)
     if raised is not None and frames and raised.wrapped is None and not observation.relayed:
         last = frames[-1]
         version = facts.vllm_version if last.file.startswith("vllm/") else None
-        function = site.function if site and site.file == last.file and site.function else last.function
+        function = next((s.function for s in sites if s.file == last.file and s.function), last.function)
         location = Location(last.file, last.line, function, version, "traceback", _url(last.file, last.line, version))
         return location, (vllm_frame if vllm_frame != last else None)
-    if site is None:
-        return None, vllm_frame
     record = observation.record
-    if record.logger_line is not None and index is None and site.file.endswith(f"/{record.logger_file}"):
-        line, version = record.logger_line, facts.vllm_version
-        return Location(site.file, line, site.function, version, "traceback", _url(site.file, line, version)), None
-    if (found := line_in(site.lines, facts.vllm_version)) is None:
+    if record.logger_line is not None and index is None:
+        for site in sites:
+            if site.file.endswith(f"/{record.logger_file}"):
+                line, version = record.logger_line, facts.vllm_version
+                return Location(site.file, line, site.function, version, "traceback", _url(site.file, line, version)), None
+    found = _in_release(sites, facts.vllm_version)
+    if not found and observation.match is not None:  # the wording of another release: the place is that of the fault
+        found = _in_release(observation.match.cause.sites, facts.vllm_version)
+    if not found:
         return None, vllm_frame
-    version, line = found
+    (version, line), site = max(found, key=lambda pair: Version(pair[0][0]))
     return Location(site.file, line, site.function, version, "catalogue", _url(site.file, line, version)), vllm_frame
 
 
@@ -84,13 +87,17 @@ def line_in(lines: Mapping[str, int], version: str | None) -> tuple[str, int] | 
     return None
 
 
-def _site(observation: Observation) -> CauseSite | None:
+def _sites(observation: Observation) -> list[CauseSite]:
+    """The cause's sites that emit the template that was met, or all where none is known to."""
     match = observation.match
     if match is None:
-        return None
+        return []
     wanted = match.template.text if match.template else None
-    fitting = [site for site in match.cause.sites if site.template == wanted] or list(match.cause.sites)
-    return fitting[0] if fitting else None
+    return [site for site in match.cause.sites if site.template == wanted] or list(match.cause.sites)
+
+
+def _in_release(sites: Iterable[CauseSite], version: str | None) -> list[tuple[tuple[str, int], CauseSite]]:
+    return [(place, site) for site in sites if (place := line_in(site.lines, version)) is not None]
 
 
 def _url(file: str, line: int, version: str | None) -> str | None:
