@@ -98,7 +98,8 @@ def test_real_log(diagnose: Diagnose, path: Path) -> None:
     expected = expectation(path)
     report = diagnose(path.read_bytes())
     (root,) = roots(report)
-    assert squeezed(root.message).startswith(squeezed(expected["root_cause_message"]))
+    assert squeezed(expected["root_cause_message"]) in squeezed(root.message)
+    assert len(root.message) < 1.5 * len(expected["root_cause_message"]) + 40
     for name, value in (expected.get("captures") or {}).items():
         if root.record is not None:
             assert value in root.captures.values(), name

@@ -106,18 +106,21 @@ def answers(command: str) -> bool:
         return False
 
 
-def attempt(printed: str, environment: Path, model: str, cause: str, until: str | None, limit: float) -> Outcome:
+def attempt(
+    printed: str, environment: Path, model: str, variables: dict[str, str], cause: str, until: str | None, limit: float
+) -> Outcome:
     """Run a fix and watch its output.
 
     Args:
         printed: the command of the fix.
         environment: the virtual environment whose programs come first.
         model: the model folder.
+        variables: environment variables that the failing start had.
         cause: the message that must not be seen again.
         until: text that is enough to pass; None asks for a server that answers, or for generated text.
         limit: seconds to wait.
     """
-    settings = {**os.environ, **SETTINGS, "PATH": f"{environment / 'bin'}:{os.environ['PATH']}"}
+    settings = {**os.environ, **SETTINGS, **variables, "PATH": f"{environment / 'bin'}:{os.environ['PATH']}"}
     wanted = until or (GENERATED if PYTHON_IDIOM.match(printed) else STARTED)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -184,13 +187,17 @@ def main() -> int:
     parser.add_argument("--model", required=True, help=f"model folder that stands for {LOGGED_MODEL}")
     parser.add_argument("--triage", default="vllm-triage", help="the vllm-triage to ask")
     parser.add_argument("--until", help="text in the output that is enough")
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable of the failed start"
+    )
     parser.add_argument("--limit", type=float, default=240.0, help="seconds to wait for a start (default 240)")
     options = parser.parse_args()
+    variables = dict(given.split("=", 1) for given in options.env)
     failed = 0
     for folder in options.folders:
         cause, title, printed = first_fix(folder / "input.log", options.triage)
         environment = options.environment.absolute()
-        outcome = attempt(printed, environment, options.model, cause, options.until, options.limit)
+        outcome = attempt(printed, environment, options.model, variables, cause, options.until, options.limit)
         failed += not outcome.passed
         verdict = "passed" if outcome.passed else "FAILED"
         print(f"{folder.name}\n  cause  {cause}\n  fix 1  {title}\n  run    {printed}", flush=True)

@@ -27,7 +27,13 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     data = text.encode() if isinstance(text, str) else text
     done = subprocess.run(
-        [*COMMAND, *words], input=data, capture_output=True, timeout=60, cwd=cwd, env={**os.environ, **(env or {})}, check=False
+        [*COMMAND, *words],
+        input=data,
+        capture_output=True,
+        timeout=60,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        check=False,
     )
     assert b"Traceback (most recent call last)" not in done.stderr, done.stderr.decode()
     return done
@@ -151,7 +157,9 @@ def test_broken_record_names_file_and_mend(tmp_path: Path, name: str) -> None:
     assert name in checked.stdout.decode()
 
 
-@pytest.mark.parametrize("data", [bytes(range(256)) * 50, b"\x00" * 5000, b"\xff\xfe" + SEED.encode("utf-16-le"), b"x" * 400_000])
+@pytest.mark.parametrize(
+    "data", [bytes(range(256)) * 50, b"\x00" * 5000, b"\xff\xfe" + SEED.encode("utf-16-le"), b"x" * 400_000]
+)
 def test_binary_input_is_no_crash(data: bytes) -> None:
     """Whatever bytes come, there is a report."""
     report = json.loads(out("--format", "json", text=data))
@@ -191,7 +199,9 @@ def test_search_and_list() -> None:
     rows = json.loads(out("list", "--area", "scheduler", "--format", "json"))
     assert SLUG in {row["slug"] for row in rows}
     assert {row["area"] for row in rows} == {"scheduler"}
-    assert SLUG in out("list", "--tag", rows[0]["tags"][0]) or rows[0]["slug"] in out("list", "--tag", rows[0]["tags"][0])
+    assert SLUG in out("list", "--tag", rows[0]["tags"][0]) or rows[0]["slug"] in out(
+        "list", "--tag", rows[0]["tags"][0]
+    )
 
 
 def test_file_named_like_a_subcommand(tmp_path: Path) -> None:
@@ -230,7 +240,10 @@ def test_ctrl_c_reports_what_was_read() -> None:
 def test_follow_reports_while_the_log_goes_on() -> None:
     """With --follow a finding is printed before the input ends."""
     process = subprocess.Popen(
-        [*COMMAND, "--follow", "--format", "jsonl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "--follow", "--format", "jsonl"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert process.stdin is not None
     assert process.stdout is not None

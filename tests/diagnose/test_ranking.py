@@ -21,7 +21,13 @@ SEED = "ValueError: max_num_batched_tokens (64) must be greater than or equal to
 
 
 def logged(prefix: str, headline: str, exception: str) -> str:
-    lines = [headline, "Traceback (most recent call last):", '  File "x.py", line 1, in f', "    g()", exception.rstrip()]
+    lines = [
+        headline,
+        "Traceback (most recent call last):",
+        '  File "x.py", line 1, in f',
+        "    g()",
+        exception.rstrip(),
+    ]
     return "".join(f"{prefix}{line}\n" for line in lines)
 
 
@@ -60,7 +66,7 @@ def test_earliest_rank_explains_the_others(diagnose: Diagnose) -> None:
 
 def test_copies_are_counted_not_repeated(diagnose: Diagnose) -> None:
     """The logged traceback, its bare copy and another rank's are one finding, seen three times."""
-    bare = f"Process EngineCore_DP0:\nTraceback (most recent call last):\n  File \"x.py\", line 1, in f\n    g()\n{SEED}"
+    bare = f'Process EngineCore_DP0:\nTraceback (most recent call last):\n  File "x.py", line 1, in f\n    g()\n{SEED}'
     text = BANNER + logged(ENGINE, "EngineCore failed to start.", SEED) * 2 + bare + CONSEQUENCE
     (root,) = [f for f in diagnose(text).findings if f.role == "root_cause"]
     assert root.count == 2 + 1 or root.count == 2
@@ -90,7 +96,9 @@ def test_start_up_that_went_on_was_no_failure(diagnose: Diagnose) -> None:
 
 def test_nothing_cancels_a_rejected_request(diagnose: Diagnose) -> None:
     """An exception while handling a request stays one, whatever was served afterwards."""
-    error = logged("(APIServer pid=1) ERROR 11-30 15:00:00 [serving.py:1] ", "Error in preprocessing", "acme.Bad: no such thing")
+    error = logged(
+        "(APIServer pid=1) ERROR 11-30 15:00:00 [serving.py:1] ", "Error in preprocessing", "acme.Bad: no such thing"
+    )
     assert diagnose(BANNER + UP + error + SERVED).status == "unknown_failure"
 
 
@@ -105,7 +113,7 @@ def test_restart_loop_counts_attempts_and_ranks_the_last(diagnose: Diagnose) -> 
 
 def test_prompts_and_dumps_are_no_errors(diagnose: Diagnose) -> None:
     """What a client wrote, and what the arguments hold, is quoted text."""
-    prompt = f"(APIServer pid=1) INFO 11-30 15:00:00 [logger.py:40] Received request cmpl-1: prompt: \"{SEED.rstrip()}\", params: x\n"
+    prompt = f'(APIServer pid=1) INFO 11-30 15:00:00 [logger.py:40] Received request cmpl-1: prompt: "{SEED.rstrip()}", params: x\n'
     args = f"(APIServer pid=1) INFO 11-30 15:00:00 [utils.py:233] non-default args: {{'model': '{SEED.rstrip()}'}}\n"
     report = diagnose(BANNER + args + UP + prompt + SERVED)
     assert (report.status, report.findings) == ("healthy", ())

@@ -109,7 +109,10 @@ def test_exception_without_text_says_its_failing_line(records: Records) -> None:
     """A bare AssertionError is named by the line of code that failed."""
     text = 'Traceback (most recent call last):\n  File "x.py", line 3, in f\n    assert "factor" in rope_scaling\nAssertionError\n'
     (event,) = events(records(text))
-    assert (event.raised[0].class_name, event.raised[0].message) == ("AssertionError", 'assert "factor" in rope_scaling')
+    assert (event.raised[0].class_name, event.raised[0].message) == (
+        "AssertionError",
+        'assert "factor" in rope_scaling',
+    )
 
 
 def test_traceback_inside_a_message(records: Records) -> None:
@@ -147,7 +150,11 @@ def test_half_a_traceback_is_an_event(records: Records) -> None:
 
 def test_usage_error_of_argparse(records: Records) -> None:
     """argparse prints its usage and one line; the line is what counts."""
-    (event,) = events(records("usage: vllm serve [model_tag] [options]\n          [--x X]\nvllm serve: error: unrecognized arguments: --y\n"))
+    (event,) = events(
+        records(
+            "usage: vllm serve [model_tag] [options]\n          [--x X]\nvllm serve: error: unrecognized arguments: --y\n"
+        )
+    )
     assert (event.kind, event.headline) == ("usage", "vllm serve: error: unrecognized arguments: --y")
 
 

@@ -68,6 +68,7 @@ def test_a_cut_beginning_is_known_as_cut() -> None:
         "budget (64) must be greater than or equal to seqs (many). See `docs`",  # no number
         "budget (64) is greater than or equal to seqs (256). See `docs`",
         "must be greater",
+        "too few of them: the whole thing needs a sane budget (64) must be greater than or eq",  # begins inside a sentence
         "budget",
         "",
     ],
@@ -104,7 +105,14 @@ def test_first_hole_begins_with_its_line() -> None:
 
 def test_numbers_of_every_form() -> None:
     """Integers with separators, floats, negative and scientific numbers; a full stop is no decimal point."""
-    got = found("free 1,024 of 2.5 GiB, -192 left at 1e-5.", "free {a} of {b} GiB, {c} left at {d}.", a="int", b="float", c="int", d="float")
+    got = found(
+        "free 1,024 of 2.5 GiB, -192 left at 1e-5.",
+        "free {a} of {b} GiB, {c} left at {d}.",
+        a="int",
+        b="float",
+        c="int",
+        d="float",
+    )
     assert got is not None
     assert dict(got.captures) == {"a": 1024, "b": 2.5, "c": -192, "d": 1e-05}
 

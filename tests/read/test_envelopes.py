@@ -49,13 +49,20 @@ def test_what_envelopes_said_is_kept() -> None:
     """Pod, rank, pid and Ray's count of repetitions stand in the record."""
     text = "[pod/vllm-0/vllm] \x1b[36m(RayWorkerWrapper pid=9, ip=192.0.2.11)\x1b[0m [rank3]: boom [repeated 15x across cluster]"
     got = record(text)
-    assert (got.pod, got.process, got.pid, got.rank, got.repeats, got.text) == ("vllm-0", "RayWorkerWrapper", 9, 3, 16, "boom")
+    assert (got.pod, got.process, got.pid, got.rank, got.repeats, got.text) == (
+        "vllm-0",
+        "RayWorkerWrapper",
+        9,
+        3,
+        16,
+        "boom",
+    )
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        'ValueError: max_num_batched_tokens (64) must be greater than or equal to max_num_seqs (256).',
+        "ValueError: max_num_batched_tokens (64) must be greater than or equal to max_num_seqs (256).",
         '  File "/usr/lib/python3.12/site-packages/vllm/config/scheduler.py", line 264, in verify_max_model_len',
         "    | Traceback (most recent call last):",
         "    raise ValueError(",

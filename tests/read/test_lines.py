@@ -20,7 +20,13 @@ def test_line_ends_of_every_kind() -> None:
 def test_redrawn_lines_come_apart() -> None:
     """A lone CR redraws: an error glued behind a progress bar is a line of its own, with the same number and its offset."""
     lines = list(split_lines([b"x\nbar 0%\rbar 50%\rERROR boom\nend\n"], "stdin"))
-    assert [(line.number, line.text) for line in lines] == [(1, "x"), (2, "bar 0%"), (2, "bar 50%"), (2, "ERROR boom"), (3, "end")]
+    assert [(line.number, line.text) for line in lines] == [
+        (1, "x"),
+        (2, "bar 0%"),
+        (2, "bar 50%"),
+        (2, "ERROR boom"),
+        (3, "end"),
+    ]
     assert [line.offset for line in lines] == [0, 2, 9, 17, 28]
 
 
@@ -42,4 +48,8 @@ def test_chunk_borders_do_not_matter(chunks: list[bytes]) -> None:
     whole = list(split_lines([b"".join(chunks)], "stdin"))
     assert list(split_lines(chunks, "stdin")) == whole
     data = b"".join(chunks)
-    assert all(data[line.offset :].startswith(line.text.encode()[:1]) for line in whole if line.text.isascii() and "\\" not in line.text and b"\0" not in data)
+    assert all(
+        data[line.offset :].startswith(line.text.encode()[:1])
+        for line in whole
+        if line.text.isascii() and "\\" not in line.text and b"\0" not in data
+    )

@@ -43,7 +43,9 @@ def test_padded_wraps_are_undone() -> None:
 def test_mail_wraps_between_words_are_undone() -> None:
     """An issue form or a mail wraps between words, and indents the whole."""
     wrapped = "".join(
-        f"  {part}\n" for line in LOG.splitlines() for part in textwrap.wrap(line, 110, drop_whitespace=True, break_long_words=False)
+        f"  {part}\n"
+        for line in LOG.splitlines()
+        for part in textwrap.wrap(line, 110, drop_whitespace=True, break_long_words=False)
     )
     assert texts(wrapped)[-1].endswith("must be greater than or equal to max_num_seqs (256).")
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 
-from triage.cli import explain, find, lint, report
 from triage.cli.streams import EXIT_CANNOT, complain, quiet_pipe
 from triage.errors import TriageError
 
-SUBCOMMANDS = {"explain": explain.run, "search": find.run_search, "list": find.run_list, "lint": lint.run}
+SUBCOMMANDS = {
+    "explain": ("triage.cli.explain", "run"),
+    "search": ("triage.cli.find", "run_search"),
+    "list": ("triage.cli.find", "run_list"),
+    "lint": ("triage.cli.lint", "run"),
+}
 """First words that are subcommands; ``./explain`` reads a file of that name."""
 
 
@@ -27,8 +32,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with quiet_pipe():
         try:
             if words and words[0] in SUBCOMMANDS:
-                return SUBCOMMANDS[words[0]](words[1:])
-            return report.run(words)
+                module, name = SUBCOMMANDS[words[0]]
+                words = words[1:]
+            else:
+                module, name = "triage.cli.report", "run"
+            # Only what this run needs is imported: a report should not wait for the code of explain and lint.
+            status: int = getattr(importlib.import_module(module), name)(words)
+            return status
         except TriageError as failure:
             complain(failure)
             return EXIT_CANNOT

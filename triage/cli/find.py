@@ -77,7 +77,9 @@ def _score(query: str, cause: Cause) -> float:
     text = f"{named} {messages} {flags} {' '.join(_tags(cause))}".lower()
     words = query.split()
     # Every word counts by its best place; one that stands in the name counts a little more.
-    return sum(0.9 * fuzz.partial_ratio(word, text) + 0.1 * fuzz.partial_ratio(word, named) for word in words) / len(words)
+    return sum(0.9 * fuzz.partial_ratio(word, text) + 0.1 * fuzz.partial_ratio(word, named) for word in words) / len(
+        words
+    )
 
 
 def _print(causes: Iterable[Cause], format: str, nothing: str) -> None:

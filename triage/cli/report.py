@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import version
 
 from packaging.version import InvalidVersion, Version
 
@@ -122,8 +121,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--no-redact", action="store_true", help="leave secrets and prompts in")
     add_color(parser)
-    parser.add_argument("--version", action="version", version=f"vllm-triage {version('vllm-triage')}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up when asked for it, not at every start."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print the version and exit."""
+        from importlib.metadata import version
+
+        write(f"vllm-triage {version('vllm-triage')}\n", None)
+        parser.exit()
 
 
 def _count(text: str) -> int:

@@ -51,7 +51,9 @@ def locate(observation: Observation, facts: RunFacts) -> tuple[Location | None, 
         for site in sites:
             if site.file.endswith(f"/{record.logger_file}"):
                 line, version = record.logger_line, facts.vllm_version
-                return Location(site.file, line, site.function, version, "traceback", _url(site.file, line, version)), None
+                return Location(
+                    site.file, line, site.function, version, "traceback", _url(site.file, line, version)
+                ), None
     found = _in_release(sites, facts.vllm_version)
     if not found and observation.match is not None:  # the wording of another release: the place is that of the fault
         found = _in_release(observation.match.cause.sites, facts.vllm_version)

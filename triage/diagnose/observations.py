@@ -29,6 +29,7 @@ DEPTH = {"worker": 3, "engine": 2, "api": 1, "": 1.5}
 ANY = "*"
 """In consequenceOf: the record's message follows from any other root cause of its run."""
 
+_DIGIT = regex.compile(r"\d")
 _VARIABLE = regex.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?|[0-9a-f]{12,}")
 
 
@@ -170,6 +171,8 @@ def merge(held: Observation, copy: Observation) -> Observation:
     best.order = min(held.order, copy.order)
     best.last_line = max(held.last_line, copy.last_line)
     times = [time for time in (held.first_time, held.last_time, copy.first_time, copy.last_time) if time]
-    best.first_time, best.last_time = (min(times), max(times)) if times else (None, None)
+    # Copies may carry different clocks (vLLM's own, the container's): only times of one form can be compared.
+    same = [time for time in times if _DIGIT.sub("0", time) == _DIGIT.sub("0", times[0])]
+    best.first_time, best.last_time = (min(same), max(same)) if same else (None, None)
     best.context = {**copy.context, **held.context}
     return best

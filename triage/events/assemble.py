@@ -288,4 +288,3 @@ class _Builder:
         if self._raised:
             return Event("exception", records, headline, tuple(self._raised), unfinished)
         return Event("log" if self._logged else "text", records, headline)
-

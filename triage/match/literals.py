@@ -173,6 +173,8 @@ def _end_cut(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded
         return None
     starts = _occurrences(body, head) or [at for at in [_overlap(body, head)] if at is not None]
     for start in starts:
+        if not _begins_message(text, start):
+            continue  # another message may end in the words that this one begins with
         values = _Values(compiled.holes, specs, text)
         end, seen = start, 0
         if body.startswith(head, start):
@@ -221,6 +223,12 @@ def _beginning_cut(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: 
             if seen >= min(TRUNCATED_LITERALS, compiled.size):
                 return Fit(0, end, values.captures, values.raw, seen / compiled.size)
     return None
+
+
+def _begins_message(text: Folded, start: int) -> bool:
+    """Whether a message may begin at a folded offset: at the start of a line, behind a class, a quote or a bracket."""
+    before = text.original[: text.offsets[start]].rstrip(" \t")
+    return not before or before[-1] in "\n:'\"([{|>]-,"
 
 
 def _occurrences(text: str, literal: str) -> list[int]:
