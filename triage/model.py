@@ -181,10 +181,10 @@ class CaptureSpec:
     """How one capture of a cause is read.
 
     type: "int", "float", "str", "message" (the text quotes another message, which is diagnosed in its
-    place), or "auto" (undeclared: a number where the text is one); unit: as shown behind the number ("GiB"); source: where a capture that is not a
-    hole comes from: "args", "engine", "run" (a run fact), "chain" or "near" (a pattern over the
-    event's chain, or over neighbouring lines); key: the argument or fact, or the regular
-    expression whose first group is the value.
+    place), or "auto" (undeclared: a number where the text is one); unit: as shown behind the number
+    ("GiB"); source: where a capture that is not a hole comes from: "args", "engine", "run" (a run
+    fact), "chain" or "near" (a pattern over the event's chain, or over neighbouring lines); key: the
+    argument or fact, or the regular expression whose first group is the value.
     """
 
     name: str

@@ -50,8 +50,8 @@ class Settings:
     """What the user asked for.
 
     vllm_version: the release, for a log that does not show it; idiom: of the fixes, None as the log shows; ignore:
-    slugs of causes to leave out; last_attempt: only the last start of each server; stream: give findings as they become known;
-    follow: never wait for more input to tell a wrapped line.
+    slugs of causes to leave out; last_attempt: only the last start of each server; stream: give findings as they
+    become known; follow: never wait for more input to tell a wrapped line.
     """
 
     vllm_version: str | None = None

@@ -25,8 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: what stands behind the command's name; None takes the process's own.
 
     Returns:
-        The exit status: 0; with ``--exit-code`` 1 cause found, 3 unknown failure or not enough evidence; 1 from lint when
-        records are wrong; 2 could not run; 130 stopped with Ctrl-C.
+        The exit status: 0; with ``--exit-code`` 1 cause found, 3 unknown failure or not enough evidence; 1 from lint
+        when records are wrong; 2 could not run; 130 stopped with Ctrl-C.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     with quiet_pipe():

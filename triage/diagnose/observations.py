@@ -157,8 +157,9 @@ class RunState:
 def merge(held: Observation, copy: Observation) -> Observation:
     """Count a copy of an observation in; the one that says more stands for both.
 
-    A traceback says more than a bare message, one that reaches into vLLM more than one cut short, the whole message more than a part, the message itself more than its
-    quotation, the process where it broke more than the one that passed it on; else the first one.
+    A traceback says more than a bare message, one that reaches into vLLM more than one cut short, the whole message
+    more than a part, the message itself more than its quotation, the process where it broke more than the one that
+    passed it on; else the first one.
     """
 
     def worth(observation: Observation) -> tuple[bool, bool, bool, bool, float]:

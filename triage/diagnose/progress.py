@@ -32,7 +32,8 @@ _STOPPED = regex.compile(
     r"Application shutdown complete|Finished server process|Shutting down FastAPI HTTP server|Shutting down Ray"
 )
 _STARTED = regex.compile(
-    r"vLLM (?:API )?server version|Initializing an? (?:V[01] )?LLM engine|non-default args|args: Namespace\(|Automatically detected platform"
+    r"vLLM (?:API )?server version|Initializing an? (?:V[01] )?LLM engine|non-default args|args: Namespace\("
+    r"|Automatically detected platform"
 )
 _ANY = regex.compile(
     "|".join(

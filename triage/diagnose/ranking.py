@@ -103,7 +103,7 @@ def _rank_run(observations: list[Observation], run: RunState, ignored: frozenset
 
 
 def _holds(observation: Observation, run: RunState) -> bool:
-    """Settle on the first cause whose conditions hold in the run; False where none does and it is no error by itself."""
+    """Settle on the first cause whose conditions hold in the run; False where none does and it is no error itself."""
     for match in (observation.match, *observation.others):
         if match is None:
             break

@@ -29,22 +29,21 @@ def conclude(ranked: Sequence[Ranked], runs: Sequence[RunState], read: InputFact
         return "insufficient_evidence", ("the input is empty: pipe the log in, e.g. kubectl logs POD | vllm-triage",)
     consequences = [r for r in ranked if r.role == "consequence"]
     if consequences:
-        last = consequences[-1].observation
-        return "insufficient_evidence", (
-            f'the lines before "{_short(consequences[0].observation.message)}": it only says that something failed before it. '
-            "Give the whole log from the start: kubectl logs POD (--previous for a restarted container), docker logs NAME 2>&1",
-            *(
-                ["the log of the worker or engine process that failed, where it is kept in another file or pod"]
-                if last.stage in ("api", "")
-                else []
-            ),
-        )
+        first = _short(consequences[0].observation.message)
+        missing = [
+            f'the lines before "{first}": it only says that something failed before it. Give the whole log from the '
+            "start: kubectl logs POD (--previous for a restarted container), docker logs NAME 2>&1"
+        ]
+        if consequences[-1].observation.stage in ("api", ""):
+            missing.append("the log of the worker or engine process that failed, if it is kept in another file or pod")
+        return "insufficient_evidence", tuple(missing)
     for run in {(run.source, run.pod): run for run in runs}.values():  # the last start of each server
         if run.started and not run.complete and not run.progress and not run.stopped:
             stage = f"the last stage that it shows is {run.stage}" if run.stage else "it shows no stage of it"
             return "insufficient_evidence", (
-                f"start-up does not complete in this log, and no line says why: {stage}. Give what comes after it; if nothing "
-                "does, look whether the process still runs (py-spy dump --pid PID) or was killed: kubectl describe pod POD, dmesg",
+                f"start-up does not complete in this log, and no line says why: {stage}. Give what comes after it; if "
+                "nothing does, look whether the process still runs (py-spy dump --pid PID) or was killed (kubectl "
+                "describe pod POD, dmesg)",
             )
     return "healthy", ()
 

@@ -41,7 +41,8 @@ USAGE_ERROR = regex.compile(r"(?P<program>[\w.-]+(?: \w+)*): error: (?P<message>
 
 START = regex.compile(
     r"Process \S+:$|==> .* <==$|```|nanobind: |Exception ignored in|!{3,} ?Segfault|Fatal Python error|terminate called"
-    r"|\*{3} |Killed$|Aborted|Segmentation fault|\S+ exited with code \d+|\S*resource_tracker\.py:\d+|/\S+\.py:\d+: \w+Warning"
+    r"|\*{3} |Killed$|Aborted|Segmentation fault|\S+ exited with code \d+|\S*resource_tracker\.py:\d+"
+    r"|/\S+\.py:\d+: \w+Warning"
     r"|[\w.@~:/\\-]*(?:\$|#|>) \S|\([\w-]+\) \S+@\S+|\[\w+@[^\]]+\]\s?[$#]|\+-{5,}|={5,}|-{5,}|<details|</"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
 )

@@ -40,7 +40,8 @@ def _says(message: str, headline: str) -> bool:
 
 # What begins or holds an error where no logger says so: tools around vLLM, C++ checks, native crashes.
 _MARK = regex.compile(
-    r"^(?:[\w./-]{1,40}: )?(?i:fatal |internal )?(?i:error)\b ?[:\[]|^ERRO\[|requirement error:|NCCL WARN|Segfault encountered"
+    r"^(?:[\w./-]{1,40}: )?(?i:fatal |internal )?(?i:error)\b ?[:\[]|^ERRO\[|requirement error:|NCCL WARN"
+    r"|Segfault encountered"
     r"|^terminate called after|^Segmentation fault|^Fatal Python error|Assertion [`'].{1,400} failed|\bCUDA error:"
     r"|OCI runtime create failed|^docker: Error|^panic: |Check failed:"
 )

@@ -47,7 +47,8 @@ PREFIXES: tuple[Prefix, ...] = (
     # The opening bracket is often lost in pasting.
     _prefix(
         "process tag of vLLM or Ray",
-        r"\(?(?P<process>[A-Za-z][\w:.-]*(?: [A-Z]+\d+)*)(?: rank=(?P<rank>\d+))? pid=(?P<pid>\d+)(?:, ip=[\w.:-]+)?\)(?: |$)",
+        r"\(?(?P<process>[A-Za-z][\w:.-]*(?: [A-Z]+\d+)*)(?: rank=(?P<rank>\d+))? "
+        r"pid=(?P<pid>\d+)(?:, ip=[\w.:-]+)?\)(?: |$)",
         "(EngineCore_DP0 pid=41) TEXT",
         "(VllmWorker rank=1 pid=2978) TEXT",
         "(VllmWorker TP0 pid=302) TEXT",
