@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from triage import diagnose, events, match, read, redact, render
+from triage.errors import InputError
 from triage.model import (
     Basis,
     Catalogue,
@@ -42,6 +43,7 @@ FORMATS = render.FORMATS
 Options = render.Options
 Source = read.Source
 open_source = read.open_source
+files_below = read.files_below
 schema = render.schema
 
 
@@ -109,7 +111,9 @@ class Triage:
         """
         self._sources.append(source.name)
         assembler = events.Assembler()
-        lines = self._counted(read.split_lines(self._sized(read.read_chunks(source, stopped)), source.name))
+        failures: list[InputError] = []
+        chunks = self._sized(read.read_chunks(source, stopped), failures)
+        lines = self._counted(read.split_lines(chunks, source.name))
         for record in read.unwrap(lines, window=0 if self._settings.follow else read.WINDOW):
             self._observe(record)
             for event in assembler.feed(record):
@@ -117,11 +121,22 @@ class Triage:
         for event in assembler.end():
             yield from self._understand(event)
         self._limits |= assembler.limits
+        if failures:
+            raise failures[0]
 
-    def _sized(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        for chunk in chunks:
-            self._bytes += len(chunk)
-            yield chunk
+    def _sized(self, chunks: Iterable[bytes], failures: list[InputError]) -> Iterator[bytes]:
+        """Count the bytes; a failure to read on ends the source here and is kept, so that what came counts."""
+        try:
+            for chunk in chunks:
+                self._bytes += len(chunk)
+                yield chunk
+        except InputError as failure:
+            failures.append(failure)
+
+    @property
+    def has_input(self) -> bool:
+        """Whether anything was read."""
+        return self._bytes > 0
 
     def _counted(self, lines: Iterable[Line]) -> Iterator[Line]:
         last = 0

@@ -120,7 +120,6 @@ def test_exit_code_on_request(text: str, code: int) -> None:
         (["explain", "no such thing at all"], "no record is called"),
         (["explain"], "the following arguments are required"),
         (["lint", "/no/such/folder"], "is no folder"),
-        (["."], "is a folder"),
     ],
 )
 def test_what_cannot_be_done_says_so(words: Sequence[str], part: str) -> None:

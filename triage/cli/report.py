@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from packaging.version import InvalidVersion, Version
 
@@ -29,6 +29,7 @@ from triage.pipeline import (
     Settings,
     Source,
     Triage,
+    files_below,
     open_source,
     present,
     present_end,
@@ -36,7 +37,7 @@ from triage.pipeline import (
     present_line,
 )
 
-EXIT_BY_STATUS = {"healthy": 0, "cause_found": 1, "unknown_failure": 3, "insufficient_evidence": 3}
+EXIT_BY_STATUS = {"healthy": 0, "cause_found": 1, "ununreadable": 3, "insufficient_evidence": 3}
 """Exit status with ``--exit-code``."""
 
 
@@ -55,27 +56,28 @@ def run(words: Sequence[str]) -> int:
     settings = _settings(arguments, _slugs(arguments.ignore, known.causes))
     triage = Triage(known, settings)
     stopper = Stopper()
-    unreadable = 0
+    failures: list[InputError] = []
     live = _live(outputs, arguments)
     with stopper.listening():
-        for path in arguments.files or ["-"]:
+        for path in _paths(arguments.files, failures):
             if stopper.stopped:
                 break
             try:
                 for finding in triage.read(_open(path), stopper):
                     live(finding)
             except InputError as failure:
-                complain(failure)
-                unreadable += 1
-    if unreadable == len(arguments.files or ["-"]):
+                failures.append(failure)
+    for unreadable in failures:
+        complain(unreadable)
+    if failures and not triage.has_input:
         return EXIT_CANNOT
     report = triage.report()
-    for format, path in outputs:
-        if not (arguments.follow and format == "concise" and path is None):  # said already, line by line
-            _write_report(report, format, path, arguments)
+    for format, file in outputs:
+        if not (arguments.follow and format == "concise" and file is None):  # said already, line by line
+            _write_report(report, format, file, arguments)
     if stopper.stopped:
         return EXIT_STOPPED
-    if unreadable:
+    if failures:
         return EXIT_CANNOT
     return EXIT_BY_STATUS[report.status] if arguments.exit_code else 0
 
@@ -83,12 +85,17 @@ def run(words: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="vllm-triage",
-        usage="vllm-triage [FILE|- ...] [options]\n       vllm-triage explain|search|list|lint --help",
+        usage="vllm-triage [FILE|DIR|- ...] [options]\n       vllm-triage explain|search|list|lint --help",
         description="Read a vLLM log and print the root cause, where it was raised, and commands that fix it.",
         epilog="With no FILE the log is read from standard input: kubectl logs POD | vllm-triage",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("files", metavar="FILE", nargs="*", help="logs to read; - is standard input")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="logs to read, also compressed ones and folders of them; - is standard input",
+    )
     parser.add_argument(
         "--format",
         metavar="FORMAT[:FILE]",
@@ -189,6 +196,15 @@ def _slugs(names: Iterable[str], causes: Sequence[Cause]) -> frozenset[str]:
         if name not in known:
             raise UsageError(f"no cause is called {name}", "vllm-triage list shows the names")
     return frozenset(known[name] for name in names)
+
+
+def _paths(names: Sequence[str], failures: list[InputError]) -> Iterator[str]:
+    """The files that the arguments name, folders opened out; standard input where there are none."""
+    for name in names or ["-"]:
+        try:
+            yield from [name] if name == "-" else files_below(name)
+        except InputError as failure:
+            failures.append(failure)
 
 
 def _open(path: str) -> Source:

@@ -8,10 +8,10 @@ import select
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 from triage.errors import InputError
+from triage.read.compression import decompressed
 
 CHUNK = 1 << 16
 """Bytes asked for at a time; a pipe gives what it has."""
@@ -36,11 +36,9 @@ def open_source(path: str) -> Source:
         path: the path as the user gave it; it becomes the source's name.
 
     Raises:
-        InputError: the file is missing, is a folder, or cannot be read.
+        InputError: the file is missing or cannot be read.
     """
     try:
-        if Path(path).is_dir():
-            raise InputError(f"{path} is a folder", "name the log files in it")
         return Source(path, open(path, "rb"))
     except FileNotFoundError:
         raise InputError(f"{path} does not exist", "check the path, or pipe the log in") from None
@@ -48,6 +46,29 @@ def open_source(path: str) -> Source:
         raise InputError(f"{path} cannot be read: permission denied", "run as a user who may read it") from None
     except (OSError, ValueError) as failure:
         raise InputError(f"{path} cannot be read: {failure}", "check the path, or pipe the log in") from None
+
+
+def files_below(path: str) -> list[str]:
+    """The files that a path stands for: itself, or every file of a folder and of the folders in it, in order.
+
+    Hidden files and folders are left out; links to folders are not followed.
+
+    Raises:
+        InputError: the folder holds no file, or cannot be read.
+    """
+    if not os.path.isdir(path):
+        return [path]
+    found: list[str] = []
+    failures: list[OSError] = []
+    for folder, names, files in os.walk(path, onerror=failures.append):
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        found += [os.path.join(folder, name) for name in sorted(files) if not name.startswith(".")]
+    found = [name for name in found if os.path.isfile(name)]
+    if failures and not found:
+        raise InputError(f"{path} cannot be read: {failures[0].strerror}", "run as a user who may read it")
+    if not found:
+        raise InputError(f"{path} is a folder without files", "name a log, or a folder that holds some")
+    return found
 
 
 def read_chunks(source: Source, stopped: Callable[[], bool] = lambda: False) -> Iterator[bytes]:
@@ -66,7 +87,7 @@ def read_chunks(source: Source, stopped: Callable[[], bool] = lambda: False) -> 
     decoder: codecs.IncrementalDecoder | None = None
     begun = False
     try:
-        while chunk := _some(source.stream, stopped):
+        for chunk in decompressed(iter(lambda: _some(source.stream, stopped), b""), source.name):
             if not begun:
                 begun = True
                 if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -72,9 +72,11 @@ def _locate(records: Path, releases: dict[str, Path]) -> None:
     if not wanted:
         raise UsageError(f"{str(records)!r} holds no records of vLLM's messages", "name the folder with the causes")
     seen: dict[tuple[str, str], tuple[tuple[str, Site], ...]] = {}
-    found = collect(
-        {release: locate_release(wanted, root, _reporter(release), seen) for release, root in releases.items()}
-    )
+    pairs: dict[str, list[tuple[str, Site]]] = {}
+    for release, root in releases.items():
+        pairs[release] = locate_release(wanted, root, _reporter(release), seen)
+        print(f"{release}: {len(pairs[release])} sites", file=sys.stderr)
+    found = collect(pairs)
     for path in (path for path in paths if any(each.cause == str(path) for each in wanted)):
         sites = found.get(str(path), {})
         # Read anew: reading the releases takes minutes, and somebody may have edited the record meanwhile.

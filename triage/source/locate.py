@@ -19,8 +19,8 @@ import orjson
 from packaging.version import Version
 
 from triage.errors import RecordError
+from triage.source.compare import skeleton, split
 from triage.source.sites import MAX_FILE_BYTES, Site, sites_of
-from triage.source.templates import skeleton, split
 
 MIN_LETTERS = 10
 """A template with less literal text than this says too little to be looked up."""
@@ -110,7 +110,7 @@ class _Index:
     """Templates prepared for comparison."""
 
     def __init__(self, wanted: Iterable[Wanted]) -> None:
-        self.templates: list[tuple[str, tuple[str, ...]]] = []
+        self.templates: list[tuple[str, tuple[str, ...], str, int]] = []
         self.exact: dict[tuple[str, ...], list[str]] = {}
         self.words: set[frozenset[bytes]] = set()
         for each in wanted:
@@ -118,7 +118,7 @@ class _Index:
             bones = skeleton(parts)
             if _letters(bones) < MIN_LETTERS:
                 continue
-            self.templates.append((each.cause, bones))
+            self.templates.append((each.cause, bones, _HOLE.join(bones), _letters(bones)))
             self.exact.setdefault(bones, []).append(each.cause)
             literal = " ".join(part for part in parts if isinstance(part, str))
             self.words.add(frozenset(_WORD.findall(literal.encode())))
@@ -147,12 +147,12 @@ class _Index:
             return []
         text = _HOLE.join(bones)
         fits: dict[_Rank, set[str]] = {}
-        for cause, wanted in self.templates:
-            share = _letters(wanted) / letters
+        for cause, wanted, wanted_text, wanted_letters in self.templates:
+            share = wanted_letters / letters
             start_only = text.startswith(wanted[0]) and len(wanted[0]) >= START_LETTERS
             if (share >= GENERAL_SHARE or start_only) and _in_order(wanted, text):
                 fits.setdefault((1, -share), set()).add(cause)
-            elif 1 / share >= SPECIAL_SHARE and _in_order(bones, _HOLE.join(wanted)):
+            elif 1 / share >= SPECIAL_SHARE and _in_order(bones, wanted_text):
                 fits.setdefault((2, share), set()).add(cause)
         nearest = min(fits, default=(0, 0.0))
         return [(nearest, cause) for cause in sorted(fits.get(nearest, ()))]

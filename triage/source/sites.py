@@ -45,7 +45,7 @@ _TEXT_MAKERS = frozenset({"create_error_response", "exit"})
 _REASONS = ("err", "msg", "message", "reason")
 _ERROR_NAMES = ("Error", "Exception", "Exit", "Interrupt")
 
-_BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.expr_context, ast.operator, ast.cmpop, ast.Constant)
+_NO_CALLS = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.expr_context, ast.Name, ast.Constant)
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -308,7 +308,12 @@ def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
         node = waiting.pop()
         if isinstance(node, ast.Call):
             yield node
-        children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, _BLOCKS)]
+        children: list[ast.AST] = []
+        for name in node._fields:
+            value = getattr(node, name, None)
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, ast.AST) and not isinstance(child, _NO_CALLS):
+                    children.append(child)
         waiting.extend(reversed(children))
 
 

@@ -1,4 +1,4 @@
-"""Message expressions of Python source turned into f-string-shaped templates, and compared.
+"""Message expressions of Python source turned into f-string-shaped templates.
 
 A message is written in many ways (f-string, ``%``, ``.format``, ``+``, a local variable). All of them come out as one
 text: literals as they are with braces doubled, holes as ``{expression}`` with conversion and format spec kept, so that
@@ -37,8 +37,8 @@ _PRINTF = re.compile(
     r"%(?:\((?P<key>[^)]*)\))?[#0\- +]*(?P<width>\*|\d+)?(?P<precision>\.(?:\*|\d+))?[hlL]?"
     r"(?P<type>[diouxXeEfFgGcrsa%])"
 )
+_TEXT_CALLS = frozenset({"format", "strip", "lstrip", "rstrip", "dedent", "join", "str"})
 _KEPT_SPECS = frozenset("eEfFgGxX")
-_BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 
 def alternatives(node: ast.expr, env: Environment) -> tuple[Parts, ...]:
@@ -48,13 +48,22 @@ def alternatives(node: ast.expr, env: Environment) -> tuple[Parts, ...]:
         node: the expression.
         env: the texts of local variables, and of attributes under their dotted name.
     """
-    found = tuple(dict.fromkeys(_merge(parts) for parts in _read(node, env)))
+    found = tuple(dict.fromkeys(merge(parts) for parts in _read(node, env)))
     return found if 0 < len(found) <= MAX_ALTERNATIVES else ((_hole(node),),)
 
 
 def is_text(parts: Parts) -> bool:
     """Whether a template holds any literal text."""
     return any(isinstance(part, str) and part.strip() for part in parts)
+
+
+def may_be_text(node: ast.expr) -> bool:
+    """Whether `alternatives` may find text in an expression; most of a program's are told apart by this at once."""
+    if isinstance(node, ast.Call):
+        function = node.func
+        return (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")) in _TEXT_CALLS
+    kinds = (ast.Constant, ast.JoinedStr, ast.BinOp, ast.IfExp, ast.BoolOp, ast.Name, ast.Attribute)
+    return isinstance(node, kinds)
 
 
 def render(parts: Parts) -> str:
@@ -94,7 +103,7 @@ def fill_printf(template: Parts, args: list[ast.expr], env: Environment) -> list
             end = found.end()
             filled = _extend(filled, _conversion(found, named, waiting, env))
         filled = _extend(filled, ((part[end:],),))
-    return [_merge(parts) for parts in filled]
+    return [merge(parts) for parts in filled]
 
 
 def _conversion(
@@ -124,54 +133,6 @@ def _extend(before: list[Parts], added: tuple[Parts, ...]) -> list[Parts]:
     if len(before) * len(added) > MAX_ALTERNATIVES:
         added = added[:1]
     return [(*first, *second) for first in before for second in added]
-
-
-def split(template: str) -> Parts:
-    """Take a template's text apart into literals and holes; the reverse of `render`.
-
-    A brace that opens no hole is taken as literal text, so that no text fails.
-    """
-    out: list[str | Hole] = []
-    literal: list[str] = []
-    index = 0
-    while index < len(template):
-        pair = template[index : index + 2]
-        if pair in ("{{", "}}"):
-            literal.append(pair[0])
-            index += 2
-            continue
-        if template[index] == "{":
-            end = _hole_end(template, index)
-            if end is not None:
-                out.extend(("".join(literal), Hole(template[index + 1 : end])))
-                literal = []
-                index = end + 1
-                continue
-        literal.append(template[index])
-        index += 1
-    out.append("".join(literal))
-    return _merge(tuple(out))
-
-
-def skeleton(parts: Parts) -> tuple[str, ...]:
-    """The literals of a template without white space; an empty text at an end means a hole there.
-
-    ``"a {x}{y} b"`` gives ``("a", "b")``, ``"{x} b"`` gives ``("", "b")``. Two templates with the same skeleton say
-    the same thing, whatever their holes are called.
-    """
-    runs: list[list[str]] = [[]]
-    after_hole = False
-    for part in parts:
-        if isinstance(part, Hole):
-            if not after_hole:
-                runs.append([])
-            after_hole = True
-            continue
-        text = "".join(part.split())
-        if text:
-            runs[-1].append(text)
-            after_hole = False
-    return tuple("".join(run) for run in runs)
 
 
 def _read(node: ast.expr, env: Environment) -> Iterable[Parts]:
@@ -317,7 +278,7 @@ def _expression(node: ast.expr) -> str:
 
 
 def _stripped(parts: Parts) -> Parts:
-    merged = list(_merge(parts))
+    merged = list(merge(parts))
     if merged and isinstance(merged[0], str):
         merged[0] = merged[0].lstrip()
     if merged and isinstance(merged[-1], str):
@@ -325,7 +286,8 @@ def _stripped(parts: Parts) -> Parts:
     return tuple(merged)
 
 
-def _merge(parts: Parts) -> Parts:
+def merge(parts: Parts) -> Parts:
+    """Join literals that stand side by side and drop empty ones."""
     out: list[str | Hole] = []
     for part in parts:
         if isinstance(part, str) and out and isinstance(out[-1], str):
@@ -333,22 +295,3 @@ def _merge(parts: Parts) -> Parts:
         elif part != "":
             out.append(part)
     return tuple(out) if out else ("",)
-
-
-def _hole_end(template: str, start: int) -> int | None:
-    closing: list[str] = []
-    quote = ""
-    for index in range(start, len(template)):
-        char = template[index]
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        elif char in _BRACKETS:
-            closing.append(_BRACKETS[char])
-        elif char in ")]}":
-            if closing.pop() != char:
-                return None
-            if not closing:
-                return index if index > start + 1 else None
-    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeAlias
 
-from triage.source.templates import MAX_ALTERNATIVES, Hole, Parts, alternatives, is_text
+from triage.source.templates import MAX_ALTERNATIVES, Hole, Parts, alternatives, is_text, may_be_text
 
 Texts: TypeAlias = "dict[str, tuple[Parts, ...]]"
 """For each variable known to hold a text, the texts that it may hold."""
@@ -38,7 +38,7 @@ def assign(statement: ast.stmt, env: Texts) -> None:
         targets = [statement.target]
     elif isinstance(statement, ast.With | ast.AsyncWith):
         targets = [item.optional_vars for item in statement.items if item.optional_vars is not None]
-    texts = alternatives(value, env) if value is not None and len(targets) == 1 else ()
+    texts = alternatives(value, env) if value is not None and len(targets) == 1 and may_be_text(value) else ()
     for target in targets:
         for node in ast.walk(target):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
