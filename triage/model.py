@@ -286,11 +286,31 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseMark:
+    """A place in vLLM's sources whose line tells releases apart: a log statement, or a function in tracebacks.
+
+    file: of a log statement its base name, as the logger prints it, of a function package-relative; text: what
+    the message begins with, None for a function; function: its name as tracebacks have it, None for a log
+    statement; lines: each line that the place has had, with the releases that have it there.
+    """
+
+    file: str
+    text: str | None
+    function: str | None
+    lines: Mapping[int, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The causes, and the flags that each release has (release to ``--flag`` names)."""
+    """The causes, the flags that each release has (release to ``--flag`` names), and what tells releases apart.
+
+    releases: those that marks know, oldest first; such as hardly differ (0.25.0 and 0.25.1) stand in one group.
+    """
 
     causes: tuple[Cause, ...]
     flags: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    marks: tuple[ReleaseMark, ...] = ()
+    releases: tuple[tuple[str, ...], ...] = ()
 
 
 # --- matching and diagnosis ----------------------------------------------------------------

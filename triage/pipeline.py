@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from triage import diagnose, events, match, read, redact, render
 from triage.errors import InputError
 from triage.model import (
-    Basis,
     Catalogue,
     CommandBasis,
     Event,
@@ -69,9 +68,18 @@ class Settings:
 class _RunReader:
     """One run while its records go by."""
 
-    def __init__(self, index: int, source: str, pod: str | None, line: int, facts: events.FactsCollector) -> None:
+    def __init__(
+        self,
+        index: int,
+        source: str,
+        pod: str | None,
+        line: int,
+        facts: events.FactsCollector,
+        release: events.ReleaseGuess,
+    ) -> None:
         self.index = index
         self.facts = facts
+        self.release = release
         self.state = diagnose.RunState(RunFacts(), line, source, pod)
         self.has_banner = False
 
@@ -151,6 +159,7 @@ class Triage:
         """Let a record add to its run's facts and progress."""
         run = self._run_for(record)
         run.facts.observe(record)
+        run.release.observe(record)
         self._near.append(record.text)
         self._evidence.observe(record, run.index)
         said = diagnose.read_progress(record)
@@ -167,6 +176,10 @@ class Triage:
             state.progress = line
         elif name == "stopped":
             state.stopped = True
+        elif name == "stalled":
+            state.stalls += 1
+        if name in ("stage", "complete", "served"):
+            state.stalls = 0
 
     def _run_for(self, record: Record) -> _RunReader:
         source, pod = record.first.source, record.pod
@@ -176,7 +189,8 @@ class Triage:
             facts = self._runs[indexes[-1]].facts.next_run() if indexes else events.FactsCollector()
             starts.append(record.first.number if indexes else 1)
             indexes.append(len(self._runs))
-            self._runs.append(_RunReader(len(self._runs), source, pod, record.first.number, facts))
+            release = events.ReleaseGuess(self._catalogue.marks, self._catalogue.releases)
+            self._runs.append(_RunReader(len(self._runs), source, pod, record.first.number, facts, release))
         run = self._runs[indexes[-1]]
         run.has_banner = run.has_banner or banner
         return run
@@ -184,6 +198,7 @@ class Triage:
     # --- understanding ---
 
     def _understand(self, event: Event) -> Iterator[Finding]:
+        self._runs[self._run_at(event.first)].release.observe_event(event)
         for statement in match.statements(event):
             found = self._matcher.matches(statement)
             if found or match.is_error(statement):
@@ -266,9 +281,10 @@ class Triage:
     def _run_state(self, index: int) -> diagnose.RunState:
         reader = self._runs[index]
         facts, given = reader.facts.facts(), self._settings.vllm_version
-        basis: Basis = "given"
-        if given and not facts.vllm_version:
-            facts = replace(facts, vllm_version=given, version_basis=basis)
+        if facts.version_basis != "log" and given:
+            facts = replace(facts, vllm_version=given, version_basis="given")
+        elif facts.vllm_version is None and (release := reader.release.guess()):
+            facts = replace(facts, vllm_version=release, version_basis="inferred")
         return replace(reader.state, facts=facts, present=self._evidence.present(index))
 
     def _finding(self, ranked: diagnose.Ranked, run: diagnose.RunState) -> Finding:

@@ -1,4 +1,4 @@
-"""Loading the catalogue: the bundled records and flags, and the users' own records over them."""
+"""Loading the catalogue: the bundled records, flags and marks, and the users' own records over them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 import orjson
 
 from triage.catalogue.inherit import overlay, resolve
+from triage.catalogue.marks import load_marks
 from triage.catalogue.page import read_page
 from triage.catalogue.record import parse_record
 from triage.errors import RecordError
-from triage.model import Catalogue, Cause, Json
+from triage.model import Catalogue, Cause, Json, ReleaseMark
 
 PAGE_SUFFIXES = (".txt", ".md")
 SUFFIXES = (".json", *PAGE_SUFFIXES)
@@ -78,20 +79,23 @@ def load(directories: Sequence[Path] = (), *, bundled: bool = True) -> Catalogue
         bundled: whether to start from the bundled records and flags.
 
     Returns:
-        The causes, by slug, and the flags of each release of vLLM.
+        The causes, by slug, the flags of each release of vLLM, and what tells releases apart.
 
     Raises:
         RecordError: a folder is missing or a record is wrong; nothing is skipped.
     """
     causes: tuple[Cause, ...] = ()
     flags: Mapping[str, frozenset[str]] = {}
+    releases: tuple[tuple[str, ...], ...] = ()
+    marks: tuple[ReleaseMark, ...] = ()
     if bundled:
         patterns = bundled_patterns()
         causes = resolve(_checked(read_file(path) for path in record_files(patterns / "causes")))
         flags = load_flags(patterns / "flags" / "vllm.json")
+        releases, marks = load_marks(patterns / "releases" / "vllm.json")
     for directory in directories:
         causes = overlay(causes, _checked(read_file(path, user=True) for path in record_files(directory)))
-    return Catalogue(causes, flags)
+    return Catalogue(causes, flags, marks, releases)
 
 
 def record_files(directory: Path) -> list[Path]:

@@ -139,7 +139,8 @@ class RunState:
     """One start of vLLM in the input, while it is being read.
 
     started: a start-up line was seen; complete: it went on to serve; progress: the last line that shows that it
-    was well; stage: the last stage of start-up reached; stopped: it was shut down in order.
+    was well; stage: the last stage of start-up reached; stopped: it was shut down in order; stalls: lines since the
+    last progress that say that it waits for a process that does not answer.
     """
 
     facts: RunFacts
@@ -151,6 +152,7 @@ class RunState:
     progress: int = 0
     stage: str | None = None
     stopped: bool = False
+    stalls: int = 0
     present: frozenset[str] = frozenset()
 
 

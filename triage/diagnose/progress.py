@@ -23,6 +23,7 @@ _STAGES: tuple[tuple[str, regex.Pattern[str]], ...] = tuple(
         ("starting the HTTP server", r"Starting vLLM (?:API )?server|Started server process|init engine \(profile"),
     )
 )
+_STALLED = regex.compile(r"No available shared memory broadcast block found|RPC call to \w+ timed out")
 _COMPLETE = regex.compile(r"Application startup complete|Uvicorn running on")
 # A served request or a step of the engine; probes and metrics say nothing of the engine.
 _SERVED = regex.compile(
@@ -37,7 +38,8 @@ _STARTED = regex.compile(
 )
 _ANY = regex.compile(
     "|".join(
-        [pattern.pattern for _, pattern in _STAGES] + [p.pattern for p in (_COMPLETE, _SERVED, _STOPPED, _STARTED)]
+        [pattern.pattern for _, pattern in _STAGES]
+        + [p.pattern for p in (_COMPLETE, _SERVED, _STOPPED, _STARTED, _STALLED)]
     )
 )
 
@@ -46,15 +48,20 @@ def read_progress(record: Record) -> tuple[str, str | None] | None:
     """Say what a record shows of its run's progress.
 
     Returns:
-        ("stage", its name), ("complete", None), ("served", None), ("stopped", None) or ("started", None); None for
-        nothing. Errors are never progress.
+        ("stage", its name), ("complete", None), ("served", None), ("stopped", None), ("stalled", None) or ("started",
+        None); None for nothing. Errors are never progress.
     """
     if record.level in ("ERROR", "CRITICAL"):
         return None
     text = record.text[:400]
     if not _ANY.search(text):
         return None
-    for name, pattern in (("complete", _COMPLETE), ("served", _SERVED), ("stopped", _STOPPED)):
+    for name, pattern in (
+        ("complete", _COMPLETE),
+        ("served", _SERVED),
+        ("stopped", _STOPPED),
+        ("stalled", _STALLED),
+    ):
         if pattern.search(text):
             return name, None
     for stage, pattern in _STAGES:

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from triage.diagnose.observations import ANY, Observation, RunState
 from triage.model import Role, Scope
 
+_ENDED_BY_OTHERS = ("KeyboardInterrupt", "SystemExit", "CancelledError")
+"""Exceptions that say that somebody else ended the process: the cause only where nothing else is there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -157,15 +160,21 @@ def _priority(observation: Observation, everything: Sequence[Observation], run: 
     native = observation.is_native and observation.order < raised
     if observation.is_last_resort:
         strength = 4
+    elif not observation.known and (observation.statement.class_name or "").endswith(_ENDED_BY_OTHERS):
+        strength = 5
     elif observation.known:
         strength = 0
     elif observation.is_exception or native:
         strength = 1
     else:  # an ERROR line is stronger than text that is merely marked as an error
         strength = 2 if observation.record.level else 3
+    # A dead server comes before a rejected request; an unknown line of no known scope does not count as a dead server.
+    fatal = scope_of(observation, run) in ("startup", "engine", "host") or (
+        observation.known and scope_of(observation, run) is None
+    )
     return (
         outranked,
-        scope_of(observation, run) in ("request", "client"),
+        not fatal,
         strength,
         not native,
         observation.statement.index or 0,

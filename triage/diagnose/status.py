@@ -8,6 +8,9 @@ from triage.diagnose.observations import RunState
 from triage.diagnose.ranking import Ranked
 from triage.model import InputFacts, Status
 
+STALLS = 2
+"""Lines, each a minute apart, that say that a process does not answer; a single one is usual while compiling."""
+
 
 def conclude(ranked: Sequence[Ranked], runs: Sequence[RunState], read: InputFacts) -> tuple[Status, tuple[str, ...]]:
     """Say what the findings amount to.
@@ -37,6 +40,14 @@ def conclude(ranked: Sequence[Ranked], runs: Sequence[RunState], read: InputFact
         if consequences[-1].observation.stage in ("api", ""):
             missing.append("the log of the worker or engine process that failed, if it is kept in another file or pod")
         return "insufficient_evidence", tuple(missing)
+    for run in runs:
+        if run.stalls >= STALLS and not run.stopped:
+            after = f"after {run.stage}" if run.stage and not run.complete else "while serving"
+            return "insufficient_evidence", (
+                f"a process does not answer any more, {after}, and no line says why. See where it hangs: py-spy dump "
+                "--pid PID of the engine and of each worker; start again with NCCL_DEBUG=INFO and "
+                "VLLM_LOGGING_LEVEL=DEBUG; look into dmesg and nvidia-smi for a GPU that fell off",
+            )
     for run in {(run.source, run.pod): run for run in runs}.values():  # the last start of each server
         if run.started and not run.complete and not run.progress and not run.stopped:
             stage = f"the last stage that it shows is {run.stage}" if run.stage else "it shows no stage of it"

@@ -2,5 +2,6 @@
 
 from triage.events.assemble import Assembler
 from triage.events.facts import FactsCollector, is_run_start
+from triage.events.releases import ReleaseGuess
 
-__all__ = ["Assembler", "FactsCollector", "is_run_start"]
+__all__ = ["Assembler", "FactsCollector", "ReleaseGuess", "is_run_start"]

@@ -52,6 +52,8 @@ class Assembler:
 
     def feed(self, record: Record) -> Iterator[Event]:
         """Take a record; give the events that it shows to be complete."""
+        if (gutter := shapes.GUTTER.match(record.text)) is not None:
+            record = replace(record, text=record.text[gutter.end() :])
         logged = record.level is not None
         stream = _Stream(record.first.source, record.pod, record.process, record.pid, record.rank, logged)
         if logged:

@@ -33,6 +33,9 @@ BARE_RAISED = regex.compile(
 )
 """An exception line with no traceback before it."""
 
+GUTTER = regex.compile(r" {2,}(?:\| ?|\+-?\+?-{3,}[ \d-]*$|\+ (?=Exception Group Traceback))")
+"""What exception groups draw before their tracebacks: "    | ", "  +-+---------------- 1 ----"."""
+
 DIRECT_CAUSE = "The above exception was the direct cause of the following exception:"
 DURING_HANDLING = "During handling of the above exception, another exception occurred:"
 

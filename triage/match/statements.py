@@ -43,6 +43,7 @@ _MARK = regex.compile(
     r"^(?:[\w./-]{1,40}: )?(?i:fatal |internal )?(?i:error)\b ?[:\[]|^ERRO\[|requirement error:|NCCL WARN"
     r"|Segfault encountered"
     r"|^terminate called after|^Segmentation fault|^Fatal Python error|Assertion [`'].{1,400} failed|\bCUDA error:"
+    r"|Out of memory: Killed process|Memory access fault by GPU|probe, will be restarted|Reason: +OOMKilled"
     r"|OCI runtime create failed|^docker: Error|^panic: |Check failed:"
 )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import regex
 
+# rsyslog writes control characters in octal (#033), cat -v with a caret (^[), JSON and Python as escapes.
+_SPELLED = regex.compile(r"(?:#033|\^\[|\\x1[bB]|\\u001[bB]|\\033|\\e)\[[0-9;]*[mK]|#015$|#015(?=#|\s*$)|\^M$")
 _SEQUENCE = regex.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     r"|\x1b\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)"  # OSC: titles, links
@@ -19,5 +21,7 @@ def strip_ansi(text: str) -> str:
     if "\x1b" in text:
         text = _SEQUENCE.sub("", text)
     if "[" in text and "m" in text:
-        text = _REMNANT.sub("", text)
+        text = _REMNANT.sub("", _SPELLED.sub("", text))
+    elif text.endswith(("#015", "^M")):
+        text = _SPELLED.sub("", text)
     return text

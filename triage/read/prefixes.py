@@ -72,6 +72,55 @@ PREFIXES: tuple[Prefix, ...] = (
         "[W1130 15:00:59.793196071 utils.cpp:68] TEXT",
         "[rank0]:[E1219 01:11:00.120981455 ProcessGroupNCCL.cpp:1515] TEXT",
     ),
+    # Loggers of programs around vLLM: a day, then name, process and level in the order that each likes.
+    _prefix(
+        "xinference, KServe and other Python loggers",
+        rf"(?P<time>{_DAY}[.,]\d+) (?:(?P<pid>\d+) )?(?:[A-Za-z][\w.]* )?(?:(?P<pid>\d+) )?{_LEVEL} +"
+        r"(?!\d\d-\d\d \d\d:|\[[\w./]+\.py:\d+\] )"
+        r"(?:\[[\w./]+:(?:[\w<>]+\(\))?:?\d+\] )?",
+        "2025-03-12 09:29:12,291 xinference.core.model 822191 ERROR    TEXT",
+        "2025-03-28 14:41:40.220 1 kserve ERROR [errors.py:handler():146] TEXT",
+        "2025-03-28 14:41:40.220 ERROR TEXT",
+    ),
+    _prefix(
+        "Python loggers with dashes",
+        rf"(?P<time>(?:{_ISO}|{_DAY}(?:[.,]\d+)?(?:[+-]\d\d:\d\d)?)) - [\w.]+ - {_LEVEL} - ",
+        "2025-06-19T11:30:14+08:00 - gpustack.worker.backends.vllm - INFO - TEXT",
+        "2026-06-01 13:16:40.221034+08:00 - gpustack.worker.backends.vllm - ERROR - TEXT",
+        "2025-03-28 14:41:40,220 - my.module - ERROR - TEXT",
+    ),
+    _prefix(
+        "DJL and SageMaker",
+        rf"(?P<time>{_ISO})\t\[{_LEVEL} *\] [\w.]+ - [\w.-]+(?:stdout|stderr): ",
+        "2024-02-20T18:03:18.581+07:00\t[WARN ] PyProcess - W-167-model-stderr: TEXT",
+    ),
+    _prefix(
+        "a clock and a level in brackets",
+        rf"\[?(?P<time>(?:{_ISO}|{_DAY}(?:[.,]\d+)?))\]?[ \t]+\[(?i:{_LEVEL}) *\] (?:\(\w+\) )?",
+        "2026-06-09 14:01:52.982 [Error] (Process) TEXT",
+        "[2025-03-28 14:41:40] [ERROR] TEXT",
+    ),
+    _prefix(
+        "Google Cloud's export",
+        rf"(?P<level>[A-Z]+) (?P<time>{_ISO}) (?:\[resource\.labels\.\w+: (?P<pod>[\w.-]+)\] )?",
+        "INFO 2025-11-19T20:16:36.096674521Z [resource.labels.containerName: vllm] TEXT",
+    ),
+    _prefix("RunPod", r"(?P<pod>\w{6,20})\[(?P<level>error|info|warning)\]", "ab12cd34ef56gh[error]TEXT"),
+    _prefix("BuildKit", r"#\d+ \d+\.\d+ ", "#12 7.914 TEXT"),
+    _prefix("dmesg", r"\[ *\d+\.\d{3,6}\] ", "[41877.120345] TEXT"),
+    _prefix(
+        "dmesg -T",
+        r"\[(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \d{4})\] ",
+        "[Wed Nov  4 10:11:12 2026] TEXT",
+    ),
+    _prefix(
+        "a relay of a subprocess",
+        r"(?:vLLM |\w+ )?(?:STDOUT|STDERR): |\[(?P<level>ERROR|INFO|WARNING)\|[\w./]+:\d+(?::\d+)?\] "
+        rf"(?P<time>{_DAY},\d+) >> ",
+        "vLLM STDOUT: TEXT",
+        "[ERROR|vllm_server.py:211:16433] 2024-10-23 01:48:56,680 >> TEXT",
+    ),
+    _prefix("a terminal program's border", r"[│┃║] ?", "│ TEXT"),
     _prefix("CRI", rf"(?P<time>{_ISO}) (?:stdout|stderr) [FP] ", "2026-03-18T07:40:55.111222333Z stderr F TEXT"),
     _prefix(
         "kubectl and docker --timestamps",
@@ -85,8 +134,9 @@ PREFIXES: tuple[Prefix, ...] = (
     _prefix("podman-compose", r"\[(?P<pod>[A-Za-z][\w.-]*)\] +\| ?", "[llm]        | TEXT"),
     _prefix(
         "journald and syslog",
-        r"(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) [\w.-]+ [\w./@-]+\[(?P<pid>\d+)\]: ",
+        r"(?P<time>(?:[A-Z][a-z]{2}|\d{1,2}月) [ \d]?\d \d\d:\d\d:\d\d) [\w.-]+ [\w./@-]+\[(?P<pid>\d+)\]: ",
         "May 20 14:20:23 host vllm[32308]: TEXT",
+        "6月 10 14:20:23 host vllm[32308]: TEXT",
     ),
     # Docker Desktop and cloud consoles put a clock in front of a line that has its own.
     _prefix(

@@ -7,13 +7,14 @@ with the next one, unless that begins with an envelope or is plainly a line of i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import regex
 
 from triage.model import Line, Record
 from triage.read.ansi import strip_ansi
-from triage.read.envelopes import is_prefixed, to_record
+from triage.read.envelopes import Prefixes, is_prefixed, to_records
+from triage.read.regularity import learn
 
 WINDOW = 400
 """Lines looked at before the first is given on, to tell the width."""
@@ -48,7 +49,7 @@ def unwrap(lines: Iterable[Line], *, window: int = WINDOW) -> Iterator[Record]:
         joiner.measure(line)
         if len(held) >= window:
             break
-    joiner.settle(len(held) < window)
+    joiner.settle(held, len(held) < window)
     for line in held:
         yield from joiner.feed(line)
     for line in stream:
@@ -68,6 +69,7 @@ class _Joiner:
         self._whole_input_known = False
         self._parts: list[tuple[Line, str]] = []
         self._rewrapped = 0
+        self._learned: Prefixes = ()
         self._waits = waits
 
     def measure(self, line: Line) -> None:
@@ -82,9 +84,11 @@ class _Joiner:
             self._lines += 1
             self._prefixed += is_prefixed(stripped)
 
-    def settle(self, whole: bool) -> None:
-        """Say whether every line of the input has been measured; from here on the indentation stands."""
+    def settle(self, held: Sequence[Line], whole: bool) -> None:
+        """Take the lines looked at ahead, and whether they are all; from here on indentation and prefixes stand."""
         self._whole_input_known = whole
+        if len(held) > 1:
+            self._learned = learn([strip_ansi(line.text) for line in held], is_prefixed)
         # A quoted or indented paste: every line has the blanks. One traceback by itself starts in column 0.
         self._indent = self._indent if self._lines > 1 else 0
 
@@ -104,7 +108,8 @@ class _Joiner:
     def end(self) -> Iterator[Record]:
         """Give the record that is held, if any."""
         if self._parts:
-            yield to_record(tuple(line for line, _ in self._parts), "".join(text for _, text in self._parts).rstrip())
+            lines = tuple(line for line, _ in self._parts)
+            yield from to_records(lines, "".join(text for _, text in self._parts).rstrip(), self._learned)
             self._parts = []
 
     @property

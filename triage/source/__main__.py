@@ -1,8 +1,9 @@
-"""The developer's command that brings generated facts up to date: ``python -m triage.source locate|flags ...``.
+"""The developer's command that brings generated facts up to date: ``python -m triage.source locate|flags|marks ...``.
 
 ``locate --records patterns/causes 0.33.0=DIR ...`` writes where each cause's message is raised into the records;
-``flags --out patterns/flags/vllm.json 0.33.0=DIR ...`` writes the command-line flags of the releases. DIR holds the
-release's ``vllm`` folder, as a wheel or a checkout has it.
+``flags --out patterns/flags/vllm.json 0.33.0=DIR ...`` writes the command-line flags of the releases;
+``marks --out patterns/releases/vllm.json 0.33.0=DIR ...`` writes the lines that tell the releases apart. DIR holds
+the release's ``vllm`` folder, as a wheel or a checkout has it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 from triage.errors import TriageError, UsageError
 from triage.source.flags import dump_flags, read_flags
 from triage.source.locate import RecordFile, Wanted, collect, locate_release
+from triage.source.marks import MarkReader, dump_marks
 from triage.source.sites import Site
 
 
@@ -35,15 +37,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     locating.add_argument("--records", type=Path, required=True, metavar="DIR", help="folder of record files")
     flags = commands.add_parser("flags", help="write the command-line flags of releases")
     flags.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
-    for command in (locating, flags):
+    marks = commands.add_parser("marks", help="write the lines that tell releases apart")
+    marks.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
+    for command in (locating, flags, marks):
         command.add_argument("releases", nargs="+", metavar="RELEASE=ROOT", help="a release and its unpacked package")
     args = parser.parse_args(argv)
     try:
         releases = _releases(args.releases)
         if args.command == "locate":
             _locate(args.records, releases)
-        else:
+        elif args.command == "flags":
             _flags(args.out, releases)
+        else:
+            _marks(args.out, releases)
     except TriageError as error:
         print(f"error: {error.message}" + (f"\nhint: {error.hint}" if error.hint else ""), file=sys.stderr)
         return 2
@@ -91,6 +97,15 @@ def _flags(out: Path, releases: dict[str, Path]) -> None:
     out.write_bytes(dump_flags("vllm", known))
     for release, flags in known.items():
         print(f"{release}: {len(flags)} flags")
+
+
+def _marks(out: Path, releases: dict[str, Path]) -> None:
+    reader = MarkReader()
+    known = {release: reader.read(root, _reporter(release)) for release, root in releases.items()}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(dump_marks("vllm", known))
+    for release, marks in known.items():
+        print(f"{release}: {len(marks)} marks")
 
 
 def _reporter(release: str) -> Callable[[str, str], None]:

@@ -8,164 +8,240 @@ for the frames of tracebacks in functions that nearly all of them pass.
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import orjson
 from packaging.version import Version
 
 from triage.source.sites import MAX_FILE_BYTES, sites_of
+from triage.source.watched import FUNCTIONS, TEXTS, TEXTS_OF
 
-TEXTS = (
-    # the start of the server
-    "Automatically detected platform ",
-    "No platform detected, vLLM is running on ",
-    "Available plugins for group ",
-    "Triton is installed but ",
-    "Triton not installed or not compatible",
-    "Failed to import from vllm._C with ",
-    "args: Namespace",
-    "non-default args: ",
-    "HF_HUB_OFFLINE is True, replace model_id [",
-    "Unknown vLLM environment variable detected: ",
-    "Found ulimit of ",
-    "Resolved architecture: ",
-    "This model supports multiple tasks: ",
-    "Upcasting ",
-    "Downcasting ",
-    "Using max model len ",
-    "Chunked prefill is enabled",
-    "Asynchronous scheduling is ",
-    "Using fp8 data type to store kv cache",
-    "Defaulting to use mp for distributed inference",
-    "Defaulting to use ray for distributed inference",
-    "Enforce eager set, ",
-    "Inductor compilation was disabled by user settings",
-    "Enabled custom fusions: ",
-    "Started engine process with PID ",
-    "Detected the chat template content format to be ",
-    "Default sampling parameters have been overridden by ",
-    "Using default chat sampling params from ",
-    "Supported tasks: ",
-    "Supported_tasks: ",
-    "Starting vLLM API server ",
-    "Starting vLLM server on ",
-    "Available routes are:",
-    "Route: ",
-    "Shutting down FastAPI HTTP server.",
-    "Loaded new LoRA adapter: name ",
-    # the engine core
-    "Waiting for init message from front-end.",
-    "init engine (profile, create kv cache, warmup model) took ",
-    "EngineCore failed to start.",
-    "EngineCore hit an exception",
-    "EngineCore encountered a fatal error.",
-    "Engine core proc ",
-    "Invocation of ",
-    "GPU KV cache size: ",
-    "Maximum concurrency for ",
-    "# GPU blocks: ",
-    "AsyncLLM output_handler failed.",
-    "Engine background task failed",
-    "Added request ",
-    # workers and their executors
-    "WorkerProc failed to start.",
-    "WorkerProc hit an exception",
-    "Worker proc ",
-    "Parent process exited, terminating worker",
-    "Got fatal signal from worker processes",
-    "Reducing Torch parallelism from ",
-    "Error executing method ",
-    "vLLM message queue communication handle: ",
-    "No available shared memory broadcast block found in ",
-    "Waiting for creating a placement group of specs for ",
-    "No current placement group found. Creating a new placement group.",
-    "Tensor parallel size (",
-    "use_ray_spmd_worker: ",
-    "Shutting down Ray distributed executor.",
-    "Copying the following environment variables to workers",
-    "DP group leader: ",
-    "Found nccl from library ",
-    "vLLM is using nccl==",
-    "Custom allreduce is disabled because ",
-    "Disabled the custom all-reduce kernel because ",
-    "SymmMemCommunicator: Device capability ",
-    # the model
-    "Starting to load model ",
-    "Loading model from scratch",
-    "Loading drafter model",
-    "Using Flash Attention backend",
-    "Using FLASH_ATTN attention backend",
-    "Using Torch SDPA backend",
-    "Using XFormers backend",
-    "Using FlashInfer for top-p & top-k sampling",
-    "FlashInfer is not available. ",
-    "Using Triton backend",
-    "Loading weights took ",
-    "Loading model weights took ",
-    "Model loading took ",
-    "Time spent downloading weights ",
-    "Using cache directory: ",
-    "Dynamo bytecode transform time: ",
-    "Compiling a graph for ",
-    "torch.compile takes ",
-    "torch.compile took ",
-    "torch.compile and initial profiling",
-    "Memory profiling takes ",
-    "Available KV cache memory: ",
-    "Graph capturing finished in ",
-    "Warming up model for the compilation",
-    "Warming up done.",
-    "auto thread-binding list (id, physical core): ",
-    "Error in inspecting model architecture ",
-    # serving
-    "Received request ",
-    "Error in preprocessing prompt inputs",
-    "Error in chat completion stream generator.",
-    "Avg prompt throughput: ",
-    "SpecDecoding metrics: ",
-    "AsyncLLMEngine has failed, terminating server process",
-    "AsyncLLMEngine is already dead, terminating server process",
-    "MQLLMEngine is already dead, terminating server process",
-)
-"""What the messages of start-up and serving begin with that logs often hold, whatever the release."""
+ALIKE_SHARE = 0.9
+"""The share of marks that two releases of one minor release have in common where they hardly differ."""
 
-TEXTS_OF = {
-    "config.py": ("Casting ",),
-    "loggers.py": ("Engine ",),
-    "model.py": ("Casting ",),
-    "parallel_state.py": ("rank ", "world_size="),
-    "ray_utils.py": ("tensor_parallel_size=",),
-}
-"""Texts that are too short to be looked for outside the file that they are telling in."""
+_CHOSEN = ("log_fn", "log_level")
+"""Variables that hold a method of the logger."""
 
-FRAMES = (
-    ("vllm/entrypoints/cli/main.py", "main"),
-    ("vllm/entrypoints/cli/serve.py", "cmd"),
-    ("vllm/entrypoints/openai/api_server.py", "run_server"),
-    ("vllm/entrypoints/openai/api_server.py", "run_server_worker"),
-    ("vllm/entrypoints/openai/api_server.py", "build_async_engine_client"),
-    ("vllm/entrypoints/openai/api_server.py", "build_async_engine_client_from_engine_args"),
-    ("vllm/entrypoints/launchers/api_server/entry.py", "run_server"),
-    ("vllm/entrypoints/launchers/api_server/entry.py", "run_server_worker"),
-    ("vllm/entrypoints/launchers/api_server/entry.py", "build_async_engine_client"),
-    ("vllm/entrypoints/launchers/api_server/entry.py", "build_async_engine_client_from_engine_args"),
-    ("vllm/engine/multiprocessing/engine.py", "run_mp_engine"),
-    ("vllm/v1/engine/core.py", "run_engine_core"),
-    ("vllm/v1/engine/core.py", "run_busy_loop"),
-    ("vllm/v1/engine/core.py", "_initialize_kv_caches"),
-    ("vllm/v1/engine/core_client.py", "get_output_async"),
-    ("vllm/v1/engine/async_llm.py", "output_handler"),
-    ("vllm/v1/engine/utils.py", "wait_for_engine_startup"),
-    ("vllm/v1/executor/multiproc_executor.py", "worker_main"),
-    ("vllm/v1/executor/multiproc_executor.py", "worker_busy_loop"),
-    ("vllm/v1/worker/gpu_worker.py", "load_model"),
-    ("vllm/v1/worker/gpu_worker.py", "init_device"),
-    ("vllm/engine/llm_engine.py", "from_engine_args"),
-    ("vllm/v1/engine/llm_engine.py", "from_engine_args"),
-    ("vllm/v1/engine/async_llm.py", "from_vllm_config"),
-)
-"""Functions that the tracebacks of failing starts and engines pass, by file and name as a traceback has them."""
+_UNSPLIT = 14
+"""Characters of a text that stand on one line of the source."""
+
+_OnError: TypeAlias = "Callable[[str, str], None] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class LogMark:
+    """A log statement of one release. file: base name, as the logger prints it; text: what its message begins with."""
+
+    file: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrameMark:
+    """A function of one release that tracebacks pass.
+
+    file: package-relative; start: the line of its ``def``; calls: the lines that a traceback may show, counted from
+    start. A function that only moved has the same calls.
+    """
+
+    file: str
+    function: str
+    start: int
+    calls: tuple[int, ...]
+
+
+Mark: TypeAlias = "LogMark | FrameMark"
+
+
+class MarkReader:
+    """Reads the marks of release after release; a file that stayed the same is read once."""
+
+    def __init__(self) -> None:
+        """Begin with nothing read."""
+        self._seen: dict[tuple[str, str], tuple[Mark, ...]] = {}
+
+    def read(self, root: Path, on_error: _OnError = None) -> set[Mark]:
+        """The marks of an unpacked release.
+
+        Args:
+            root: the folder that holds the package's folder (``root/vllm/...``).
+            on_error: called with file and reason for each file that cannot be read or parsed; such files give none.
+        """
+        found: set[Mark] = set()
+        for path in sorted((root / "vllm").rglob("*.py")):
+            file = path.relative_to(root).as_posix()
+            try:
+                if path.stat().st_size > MAX_FILE_BYTES:
+                    raise ValueError(f"larger than {MAX_FILE_BYTES} bytes")
+                source = path.read_bytes()
+                key = (file, hashlib.sha256(source).hexdigest())
+                if key not in self._seen:
+                    self._seen[key] = (*log_marks(source, file), *frame_marks(source, file))
+            except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                if on_error is not None:
+                    on_error(file, f"{type(error).__name__}: {error}")
+                continue
+            found.update(self._seen[key])
+        return found
+
+
+def log_marks(source: bytes, file: str) -> Iterator[LogMark]:
+    """The log statements of a file whose messages begin with one of the texts.
+
+    Args:
+        source: its content.
+        file: its package-relative path.
+
+    Raises:
+        SyntaxError: the content is no Python of this interpreter's grammar.
+        ValueError: it holds null bytes, or is in no known encoding.
+        RecursionError: it is nested too deeply.
+    """
+    base = file.rsplit("/", 1)[-1]
+    texts = (*TEXTS, *TEXTS_OF.get(base, ()))
+    # Parsing hundreds of files a release takes minutes; a text may be split over source lines, its start is not.
+    if b"log" not in source or not any(text[:_UNSPLIT].encode() in source for text in texts):
+        return
+    logged = [(site.template, site.line) for site in sites_of(source, file) if site.kind == "log"]
+    for template, line in (*logged, *_through_variable(_parse(source))):
+        text = max((text for text in texts if template.startswith(text)), key=len, default=None)
+        if text is not None:
+            yield LogMark(base, text, line)
+
+
+def _through_variable(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Messages whose level is chosen before: the statistics of an idle engine are not worth an INFO."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CHOSEN and node.args:
+            first = node.args[0]
+            while isinstance(first, ast.BinOp):
+                first = first.left
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield first.value, node.lineno
+            elif isinstance(first, ast.Attribute) and first.attr == "log_prefix":
+                yield "Engine ", node.lineno
+
+
+def frame_marks(source: bytes, file: str) -> Iterator[FrameMark]:
+    """The functions of a file that tracebacks pass.
+
+    Args:
+        source: its content.
+        file: its package-relative path.
+
+    Raises:
+        SyntaxError: the content is no Python of this interpreter's grammar.
+        ValueError: it holds null bytes, or is in no known encoding.
+        RecursionError: it is nested too deeply.
+    """
+    names = FUNCTIONS.get(file, ())
+    for node in ast.walk(_parse(source)) if names else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in names:
+            calls = tuple(sorted({line - node.lineno for line in _lines(node)}))
+            if calls:
+                yield FrameMark(file, node.name, node.lineno, calls)
+
+
+def _lines(function: ast.AST) -> Iterator[int]:
+    """The lines of a function that a traceback may show: where something is called, awaited, entered or raised."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and not _is_harmless(node.func):
+            yield node.lineno
+            # Of a call in a chain of methods, a traceback shows the line of the method's name.
+            if isinstance(node.func, ast.Attribute) and node.func.end_lineno is not None:
+                yield node.func.end_lineno
+        elif isinstance(node, ast.Raise | ast.Assert | ast.Await | ast.With | ast.AsyncWith | ast.Yield):
+            yield node.lineno
+
+
+def _is_harmless(called: ast.expr) -> bool:
+    """Whether a call is one that tracebacks do not come from: the logger's, or a function of Python itself."""
+    if isinstance(called, ast.Attribute):
+        return isinstance(called.value, ast.Name) and called.value.id in ("logger", "time")
+    return isinstance(called, ast.Name) and hasattr(builtins, called.id)
+
+
+def alike(known: Mapping[str, Iterable[Mark]]) -> list[list[str]]:
+    """Groups of releases that follow each other in one minor release and hardly differ, oldest first.
+
+    Args:
+        known: the marks of each release.
+    """
+    groups: list[list[str]] = []
+    for release in sorted(known, key=Version):
+        if groups and _hardly_differ(groups[-1][-1], release, known):
+            groups[-1].append(release)
+        else:
+            groups.append([release])
+    return groups
+
+
+def _hardly_differ(earlier: str, later: str, known: Mapping[str, Iterable[Mark]]) -> bool:
+    before, after = set(known[earlier]), set(known[later])
+    same_minor = Version(earlier).release[:2] == Version(later).release[:2]
+    return same_minor and len(before & after) >= ALIKE_SHARE * max(len(before), len(after))
+
+
+def dump_marks(package: str, known: Mapping[str, Iterable[Mark]]) -> bytes:
+    """The marks of releases as a reviewable file: for each line the ranges of consecutive known releases that have it.
+
+    Releases that hardly differ stand together.
+
+    Args:
+        package: the package's name.
+        known: the marks of each release.
+    """
+    releases = sorted(known, key=Version)
+    logs: dict[tuple[str, str], dict[int, list[list[str]]]] = {}
+    frames: dict[tuple[str, str], dict[tuple[int, ...], dict[int, list[list[str]]]]] = {}
+    for position, release in enumerate(releases):
+        before = releases[position - 1] if position else None
+        for mark in known[release]:
+            if isinstance(mark, LogMark):
+                spans = logs.setdefault((mark.file, mark.text), {}).setdefault(mark.line, [])
+            else:
+                bodies = frames.setdefault((mark.file, mark.function), {})
+                spans = bodies.setdefault(mark.calls, {}).setdefault(mark.start, [])
+            if spans and spans[-1][1] == before:
+                spans[-1][1] = release
+            elif not spans or spans[-1][1] != release:
+                spans.append([release, release])
+    # One line a mark: orjson's own indenting would give each number one.
+    log_lines = [
+        _json({"file": file, "text": text, "lines": _sorted(lines)}) for (file, text), lines in sorted(logs.items())
+    ]
+    frame_lines = [
+        _json(
+            {
+                "file": file,
+                "function": function,
+                "bodies": [{"calls": calls, "starts": _sorted(starts)} for calls, starts in sorted(bodies.items())],
+            }
+        )
+        for (file, function), bodies in sorted(frames.items())
+    ]
+    head = f'{{\n  "package": {_json(package)},\n  "releases": {_json(alike(known))},\n  "marks": [\n    '
+    between = '\n  ],\n  "frames": [\n    '
+    return (head + ",\n    ".join(log_lines) + between + ",\n    ".join(frame_lines) + "\n  ]\n}\n").encode()
+
+
+def _sorted(lines: Mapping[int, list[list[str]]]) -> dict[str, list[list[str]]]:
+    return {str(line): spans for line, spans in sorted(lines.items())}
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _parse(source: bytes) -> ast.Module:
+    with warnings.catch_warnings():
+        # Old releases have invalid escapes in strings; they parse all the same.
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
