@@ -449,7 +449,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One start of vLLM in the input, as the report shows it."""
+    """One start of vLLM in the input, as the report shows it; source and pod: the log that it stands in."""
 
     vllm_version: str | None = None
     version_basis: Basis | None = None
@@ -459,6 +459,8 @@ class Run:
     args: Mapping[str, object] = field(default_factory=dict)
     platform: str | None = None
     deployment: str | None = None
+    source: str | None = None
+    pod: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

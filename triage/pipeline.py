@@ -96,12 +96,14 @@ class Triage:
         self._catalogue = catalogue
         self._settings = settings or Settings()
         self._matcher = match.Matcher(catalogue)
+        self._release = events.ReleaseGuess(catalogue.marks, catalogue.releases)
         self._groups: dict[tuple[object, ...], diagnose.Observation] = {}
         self._runs: list[_RunReader] = []
         self._of: dict[tuple[str, str | None], tuple[list[int], list[int]]] = {}
         self._near: deque[str] = deque(maxlen=NEAR_LINES)
         self._evidence = diagnose.Evidence(catalogue)
         self._lines = self._bytes = self._order = 0
+        self._is_of_vllm = False
         self._sources: list[str] = []
         self._limits: set[str] = set()
 
@@ -158,6 +160,8 @@ class Triage:
     def _observe(self, record: Record) -> None:
         """Let a record add to its run's facts and progress."""
         run = self._run_for(record)
+        if not self._is_of_vllm:
+            self._is_of_vllm = record.level is not None or record.process is not None or "vllm" in record.text.lower()
         run.facts.observe(record)
         run.release.observe(record)
         self._near.append(record.text)
@@ -167,7 +171,7 @@ class Triage:
             return
         name, stage = said
         state, line = run.state, record.first.number
-        state.started = True
+        state.started = state.started or name not in ("ended", "failed")
         if name == "stage":
             state.stage = stage
         elif name == "complete":
@@ -178,6 +182,10 @@ class Triage:
             state.stopped = True
         elif name == "stalled":
             state.stalls += 1
+        elif name == "ended":
+            state.ended = stage
+        elif name == "failed":
+            state.failed += 1
         if name in ("stage", "complete", "served"):
             state.stalls = 0
 
@@ -189,7 +197,7 @@ class Triage:
             facts = self._runs[indexes[-1]].facts.next_run() if indexes else events.FactsCollector()
             starts.append(record.first.number if indexes else 1)
             indexes.append(len(self._runs))
-            release = events.ReleaseGuess(self._catalogue.marks, self._catalogue.releases)
+            release = self._release.next_run()
             self._runs.append(_RunReader(len(self._runs), source, pod, record.first.number, facts, release))
         run = self._runs[indexes[-1]]
         run.has_banner = run.has_banner or banner
@@ -255,7 +263,7 @@ class Triage:
             observations = [o for o in observations if o.run in last]
         ranked = diagnose.rank(observations, states, self._settings.ignore)
         facts = InputFacts(self._lines, self._bytes, tuple(self._sources), tuple(sorted(self._limits)))
-        status, missing = diagnose.conclude(ranked, states, facts)
+        status, missing = diagnose.conclude(ranked, states, facts, is_of_vllm=self._is_of_vllm)
         shown = [r for r in ranked if r.role == "root_cause" or self._settings.show_all]
         hidden: dict[Role, int] = {}
         for r in ranked:
@@ -291,9 +299,11 @@ class Triage:
         observation = ranked.observation
         if observation.match is not None:
             observation.context = {**diagnose.from_facts(observation.match.cause, run.facts), **observation.context}
-        return diagnose.finding(
+        found = diagnose.finding(
             ranked, run, self._catalogue, self._matcher.near, self._settings.idiom, self._settings.context
         )
+        # Evidence quotes the input as it looked on a screen: a colour's escape sequence is no part of the line.
+        return replace(found, evidence=tuple(map(read.strip_ansi, found.evidence)))
 
 
 def _run(facts: RunFacts) -> Run:

@@ -190,7 +190,7 @@ def main() -> int:
     parser.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable of the failed start"
     )
-    parser.add_argument("--limit", type=float, default=240.0, help="seconds to wait for a start (default 240)")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds to wait for a start (default 600)")
     options = parser.parse_args()
     variables = dict(given.split("=", 1) for given in options.env)
     failed = 0

@@ -127,8 +127,10 @@ def test_ignored_cause_is_not_named(diagnose: Diagnose) -> None:
 
 
 def test_unstarted_and_unfinished_runs(diagnose: Diagnose) -> None:
-    """Empty input and a start that never completes are not enough; the last stage is named. Other text is healthy."""
+    """Empty input and a start that never completes are not enough; the last stage is named. Text of no vLLM is neither."""
     assert diagnose("").status == "insufficient_evidence"
     report = diagnose(BANNER + "(EngineCore_DP0 pid=4) INFO 11-30 14:15:02 [x.py:1] Starting to load model /m...\n")
     assert (report.status, "loading the model" in report.missing[0]) == ("insufficient_evidence", True)
-    assert diagnose("hello\nworld\n").status == "healthy"
+    assert diagnose("(APIServer pid=1) INFO 11-30 14:15:02 [x.py:1] hello\n").status == "healthy"
+    stranger = diagnose('Error from server (NotFound): pods "vllm-0" not found\n'.replace("vllm", "llm"))
+    assert (stranger.status, "nothing in this input looks like one" in stranger.missing[0]) == ("insufficient_evidence", True)

@@ -13,21 +13,33 @@ import orjson
 from triage.errors import RecordError
 from triage.model import ReleaseMark
 
-_Ranges: TypeAlias = "Mapping[str, Sequence[Sequence[str]]]"
+_Ranges: TypeAlias = "Mapping[str, str]"
 
 
 class Order:
     """The known releases, oldest first."""
 
-    def __init__(self, releases: Sequence[str]) -> None:
-        """Take the releases in their order."""
+    def __init__(self, releases: Sequence[str], file: str) -> None:
+        """Take the releases in their order, and the file that they are from."""
         self.releases = tuple(releases)
-        self.place = {release: place for place, release in enumerate(releases)}
+        self._place = {release: place for place, release in enumerate(releases)}
+        self._file = file
 
-    def between(self, ranges: Sequence[Sequence[str]]) -> frozenset[str]:
-        """The releases of ranges, each given as its first and last."""
-        place = self.place
-        return frozenset(release for first, last in ranges for release in self.releases[place[first] : place[last] + 1])
+    def between(self, ranges: str) -> frozenset[str]:
+        """The releases of ranges ("0.6.3 0.11.0-0.12.0").
+
+        Raises:
+            RecordError: a range ends at a release that is not known.
+        """
+        found: set[str] = set()
+        for span in ranges.split():
+            first, _, last = span.partition("-")
+            try:
+                found.update(self.releases[self._place[first] : self._place[last or first] + 1])
+            except KeyError as error:
+                message = f"the range {span!r} names a release that is not listed"
+                raise RecordError(message, "generate it again", file=self._file, field="marks") from error
+        return frozenset(found)
 
 
 class StatementLines(Mapping[int, frozenset[str]]):
@@ -90,8 +102,9 @@ def load_marks(path: Path) -> tuple[tuple[tuple[str, ...], ...], tuple[ReleaseMa
     """The known releases, oldest first, in groups that hardly differ, and the places that tell them apart.
 
     Args:
-        path: the generated file, ``{"releases": [["0.11.0"], ["0.11.1", "0.11.2"]], "marks": [{"file", "text", "lines": {"233": [["0.11.0",
-            "0.11.0"]]}}], "frames": [{"file", "function", "bodies": [{"calls": [4], "starts": {"1154": [...]}}]}]}``.
+        path: the generated file, ``{"releases": [["0.11.0"], ["0.11.1", "0.11.2"]], "marks": [{"file", "text",
+            "lines": {"233": "0.6.3 0.11.0-0.11.2"}}], "frames": [{"file", "function", "bodies": [{"calls": [4],
+            "starts": {"1154": "0.11.0"}}]}]}``; releases that hardly differ stand together.
 
     Returns:
         Releases and marks, none where there is no file.
@@ -102,7 +115,7 @@ def load_marks(path: Path) -> tuple[tuple[tuple[str, ...], ...], tuple[ReleaseMa
     try:
         data = orjson.loads(path.read_bytes())
         groups = tuple(map(tuple, data["releases"]))
-        order = Order([release for group in groups for release in group])
+        order = Order([release for group in groups for release in group], str(path))
         logged = [
             ReleaseMark(mark["file"], mark["text"], None, StatementLines(mark["lines"], order))
             for mark in data["marks"]
@@ -116,15 +129,9 @@ def load_marks(path: Path) -> tuple[tuple[tuple[str, ...], ...], tuple[ReleaseMa
             )
             for mark in data["frames"]
         ]
-        spans = [spans for mark in data["marks"] for spans in mark["lines"].values()]
-        spans += [spans for mark in data["frames"] for body in mark["bodies"] for spans in body["starts"].values()]
-        unknown = {end for ranges in spans for first, last in ranges for end in (first, last)} - order.place.keys()
     except FileNotFoundError:
         return (), ()
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         hint = "generate it again, or install vllm-triage again"
         raise RecordError("the list of releases' marks is damaged", hint, file=str(path)) from error
-    if unknown:
-        message = f"ranges name releases that are not listed: {', '.join(sorted(map(str, unknown)))}"
-        raise RecordError(message, "generate it again", file=str(path), field="marks")
     return groups, (*logged, *passed)

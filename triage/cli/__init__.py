@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     with quiet_pipe():
         try:
+            if words == ["help"]:
+                words = ["--help"]
             if words and words[0] in SUBCOMMANDS:
                 module, name = SUBCOMMANDS[words[0]]
                 words = words[1:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -182,11 +183,24 @@ def _outputs(arguments: argparse.Namespace) -> list[tuple[str, str | None]]:
         if bare is None:
             raise UsageError("-o names a file, but every --format has one", "leave -o out, or one FILE")
         outputs[bare] = (outputs[bare][0], arguments.output)
+    named = [path for _, path in outputs if path is not None]
+    for path in named:
+        if named.count(path) > 1:
+            raise UsageError(f"two formats would go to {path}", "give each a file of its own")
+        if any(_is_same_file(path, source) for source in arguments.files):
+            raise UsageError(f"{path} is an input: the report would overwrite it", "name another file for the report")
     if sum(path is None for _, path in outputs) > 1:
         raise UsageError(
             "two formats would go to standard output", "give all but one a file: --format json:report.json"
         )
     return outputs
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    try:
+        return other != "-" and os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def _slugs(names: Iterable[str], causes: Sequence[Cause]) -> frozenset[str]:

@@ -39,12 +39,17 @@ def use_color(wanted: Color) -> bool:
     """Whether to colour standard output: as asked, else on a terminal, unless NO_COLOR is set or TERM is dumb."""
     if wanted != "auto":
         return wanted == "always"
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return (
+        sys.stdout is not None
+        and sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+    )
 
 
 def terminal_width() -> int | None:
     """The terminal's width in columns, None where standard output is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 def write(text: str, path: str | None, *, append: bool = False) -> None:
@@ -60,8 +65,17 @@ def write(text: str, path: str | None, *, append: bool = False) -> None:
     """
     data = text.encode("utf-8", "backslashreplace")
     if path is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        if sys.stdout is None:
+            raise UsageError("there is no standard output", "name a file with -o")
+        try:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as failure:
+            raise UsageError(
+                f"standard output cannot be written: {failure.strerror or failure}", "name a file with -o"
+            ) from None
         return
     try:
         with open(path, "ab" if append else "wb") as file:
@@ -89,7 +103,8 @@ def quiet_pipe() -> Iterator[None]:
     """End quietly when whoever reads our output goes away (``vllm-triage log | head -1``)."""
     try:
         yield
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         # Python flushes standard output once more at exit and would complain: give it something that takes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

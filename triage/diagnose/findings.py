@@ -11,7 +11,7 @@ from triage.diagnose.fixes import work_out
 from triage.diagnose.locations import locate
 from triage.diagnose.observations import Observation, RunState, fingerprint
 from triage.diagnose.ranking import Ranked
-from triage.model import Catalogue, Cause, Finding, Idiom, RecordRef, Scalar, SiteRef
+from triage.model import Catalogue, Cause, Finding, Idiom, Line, RecordRef, Scalar, SiteRef
 
 EVIDENCE_LINES = 6
 """Input lines quoted of one message."""
@@ -105,16 +105,17 @@ def _explanation(cause: Cause, captures: Mapping[str, Scalar]) -> str | None:
 
 def _evidence(observation: Observation, context: int) -> tuple[str, ...]:
     """The input lines that hold the message, colours left out (the reader has done that for the record)."""
-    lines = [line for record in observation.records for line in record.lines]
-    own = " ".join(observation.message.split())
-    taken, length = [], 0
-    for line in lines:
-        taken.append(line.text)
-        length += len(" ".join(line.text.split()))
-        if length >= len(own) or len(taken) >= EVIDENCE_LINES:
+    own = "".join(observation.message.split())
+    taken: list[Line] = []
+    said = ""
+    for record in observation.records:
+        taken += record.lines
+        said += "".join(record.text.split())
+        if len(taken) >= EVIDENCE_LINES or own[-20:] in said:
             break
+    taken = taken[:EVIDENCE_LINES]
     if not context:
-        return tuple(taken)
+        return tuple(line.text for line in taken)
     everything = [line for record in observation.statement.event.records for line in record.lines]
     at = next((i for i, line in enumerate(everything) if line.number == observation.line), 0)
     around = everything[max(0, at - context) : at + len(taken) + context]

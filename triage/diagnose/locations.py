@@ -43,7 +43,7 @@ def locate(observation: Observation, facts: RunFacts) -> tuple[Location | None, 
     if raised is not None and frames and raised.wrapped is None and not observation.relayed:
         last = frames[-1]
         version = facts.vllm_version if last.file.startswith("vllm/") else None
-        function = next((s.function for s in sites if s.file == last.file and s.function), last.function)
+        function = next((s.function for s in sites if _is_in(s, last)), last.function)
         location = Location(last.file, last.line, function, version, "traceback", _url(last.file, last.line, version))
         return location, (vllm_frame if vllm_frame != last else None)
     record = observation.record
@@ -55,7 +55,9 @@ def locate(observation: Observation, facts: RunFacts) -> tuple[Location | None, 
                     site.file, line, site.function, version, "traceback", _url(site.file, line, version)
                 ), None
     found = _in_release(sites, facts.vllm_version)
-    if not found and observation.match is not None:  # the wording of another release: the place is that of the fault
+    if (
+        not found and sites and observation.match is not None
+    ):  # the wording of another release: the place is that of the fault
         found = _in_release(observation.match.cause.sites, facts.vllm_version)
     if not found:
         return None, vllm_frame
@@ -90,12 +92,17 @@ def line_in(lines: Mapping[str, int], version: str | None) -> tuple[str, int] | 
 
 
 def _sites(observation: Observation) -> list[CauseSite]:
-    """The cause's sites that emit the template that was met, or all where none is known to."""
+    """The cause's sites that emit the template that was met; none where it is not vLLM's own text."""
     match = observation.match
     if match is None:
         return []
     wanted = match.template.text if match.template else None
-    return [site for site in match.cause.sites if site.template == wanted] or list(match.cause.sites)
+    return [site for site in match.cause.sites if site.template == wanted]
+
+
+def _is_in(site: CauseSite, frame: Frame) -> bool:
+    """Whether a frame is in a site's function: the catalogue has its class, the traceback only its own name."""
+    return site.file == frame.file and (site.function or "").rpartition(".")[2] == frame.function
 
 
 def _in_release(sites: Iterable[CauseSite], version: str | None) -> list[tuple[tuple[str, int], CauseSite]]:

@@ -58,6 +58,7 @@ class Observation:
     others: tuple[Match, ...] = ()
     plain_message: str = ""
     is_error: bool = True
+    _stage: Stage | None = None
 
     @property
     def record(self) -> Record:
@@ -106,6 +107,11 @@ class Observation:
     @property
     def stage(self) -> Stage:
         """The part of vLLM that said it: by process tag, the multiprocessing headline, or the frames."""
+        if self._stage is None:
+            self._stage = self._find_stage()
+        return self._stage
+
+    def _find_stage(self) -> Stage:
         name = self.record.process or self.statement.event.first.process or ""
         if found := _HEADLINE_PROCESS.search(self.statement.event.headline[:200]):
             name = name or found[1]
@@ -140,7 +146,8 @@ class RunState:
 
     started: a start-up line was seen; complete: it went on to serve; progress: the last line that shows that it
     was well; stage: the last stage of start-up reached; stopped: it was shut down in order; stalls: lines since the
-    last progress that say that it waits for a process that does not answer.
+    last progress that say that it waits for a process that does not answer; ended: what says that its process ended
+    by no will of its own; failed: requests answered with status 500.
     """
 
     facts: RunFacts
@@ -153,6 +160,8 @@ class RunState:
     stage: str | None = None
     stopped: bool = False
     stalls: int = 0
+    ended: str | None = None
+    failed: int = 0
     present: frozenset[str] = frozenset()
 
 
@@ -164,10 +173,11 @@ def merge(held: Observation, copy: Observation) -> Observation:
     passed it on; else the first one.
     """
 
-    def worth(observation: Observation) -> tuple[bool, bool, bool, bool, float]:
+    def worth(observation: Observation) -> tuple[bool, bool, bool, bool, bool, float]:
         whole = observation.match is None or observation.match.confidence == "exact"
         in_vllm = any("vllm/" in frame.file or "vllm\\" in frame.file for frame in observation.frames)
-        return not observation.relayed, whole, in_vllm, bool(observation.frames), observation.depth
+        loud = observation.record.level not in ("DEBUG", "INFO")
+        return not observation.relayed, loud, whole, in_vllm, bool(observation.frames), observation.depth
 
     best = copy if worth(copy) > worth(held) else held
     best.count = held.count + copy.count

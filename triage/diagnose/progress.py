@@ -24,6 +24,11 @@ _STAGES: tuple[tuple[str, regex.Pattern[str]], ...] = tuple(
     )
 )
 _STALLED = regex.compile(r"No available shared memory broadcast block found|RPC call to \w+ timed out")
+_ENDED = regex.compile(
+    r"\bexited with code (?!0\b)\d+|terminated with exit code (?!0\b)\d+|^(?:\S+: line \d+: +\d+ )?Killed\b[^:]*$"
+    r"|Exit Code: +(?!0\b)\d+|Reason: +(?:OOMKilled|Error|ContainerCannotRun)|CrashLoopBackOff"
+)
+_FAILED = regex.compile(r'"POST /\S+ HTTP/[\d.]+" 500')
 _COMPLETE = regex.compile(r"Application startup complete|Uvicorn running on")
 # A served request or a step of the engine; probes and metrics say nothing of the engine.
 _SERVED = regex.compile(
@@ -39,7 +44,7 @@ _STARTED = regex.compile(
 _ANY = regex.compile(
     "|".join(
         [pattern.pattern for _, pattern in _STAGES]
-        + [p.pattern for p in (_COMPLETE, _SERVED, _STOPPED, _STARTED, _STALLED)]
+        + [p.pattern for p in (_COMPLETE, _SERVED, _STOPPED, _STARTED, _STALLED, _ENDED, _FAILED)]
     )
 )
 
@@ -48,8 +53,8 @@ def read_progress(record: Record) -> tuple[str, str | None] | None:
     """Say what a record shows of its run's progress.
 
     Returns:
-        ("stage", its name), ("complete", None), ("served", None), ("stopped", None), ("stalled", None) or ("started",
-        None); None for nothing. Errors are never progress.
+        ("stage", its name), ("complete", None), ("served", None), ("stopped", None), ("stalled", None), ("ended",
+        its text), ("failed", None) or ("started", None); None for nothing. Errors are never progress.
     """
     if record.level in ("ERROR", "CRITICAL"):
         return None
@@ -61,9 +66,11 @@ def read_progress(record: Record) -> tuple[str, str | None] | None:
         ("served", _SERVED),
         ("stopped", _STOPPED),
         ("stalled", _STALLED),
+        ("ended", _ENDED),
+        ("failed", _FAILED),
     ):
         if pattern.search(text):
-            return name, None
+            return name, text[:100] if name == "ended" else None
     for stage, pattern in _STAGES:
         if pattern.search(text):
             return "stage", stage

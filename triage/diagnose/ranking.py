@@ -8,11 +8,15 @@ means that a failure was not fatal, but nothing cancels a rejected request.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triage.diagnose.observations import ANY, Observation, RunState
 from triage.model import Role, Scope
+
+IGNORED = "ignored, as asked"
+"""Why a cause that --ignore names is not one."""
 
 _ENDED_BY_OTHERS = ("KeyboardInterrupt", "SystemExit", "CancelledError")
 """Exceptions that say that somebody else ended the process: the cause only where nothing else is there."""
@@ -83,26 +87,47 @@ def _rank_run(observations: list[Observation], run: RunState, ignored: frozenset
         if not _holds(observation, run):
             continue
         if observation.slug in ignored:
-            ranked.append(Ranked(observation, "harmless", scope_of(observation, run), "ignored, as asked"))
+            ranked.append(Ranked(observation, "harmless", scope_of(observation, run), IGNORED))
         elif (settled := _settled(observation, run)) is not None:
             ranked.append(settled)
         else:
             candidates.append(observation)
+    field = _Field.of(candidates)
     roots: list[Observation] = []
-    while candidates:
-        candidates.sort(key=lambda o: _priority(o, observations, run))
-        root = candidates.pop(0)
-        roots.append(root)
-        ranked.append(Ranked(root, "root_cause", scope_of(root, run), _why_root(root)))
-        left = []
-        for other in candidates:
-            reason = _explained(other, root, run)
-            if reason:
-                ranked.append(Ranked(other, "consequence", scope_of(other, run), reason))
-            else:
-                left.append(other)
-        candidates = left
+    for candidate in sorted(candidates, key=lambda o: _priority(o, field, run)):
+        reason = next((why for root in roots if (why := _explained(candidate, root, run))), None)
+        if reason is None:
+            roots.append(candidate)
+            ranked.append(Ranked(candidate, "root_cause", scope_of(candidate, run), _why_root(candidate)))
+        else:
+            ranked.append(Ranked(candidate, "consequence", scope_of(candidate, run), reason))
     return ranked
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """What the candidates of a run have in common, worked out once: there may be thousands.
+
+    known: one candidate for each cause; first_raised: the order of the first exception; first_below: the order of the
+    first exception of a worker or an engine that no record knows.
+    """
+
+    known: tuple[Observation, ...]
+    first_raised: float
+    first_below: float
+
+    @classmethod
+    def of(cls, candidates: Sequence[Observation]) -> _Field:
+        known = {c.slug: c for c in candidates if c.known and not c.is_last_resort}
+        raised = [c for c in candidates if c.is_exception]
+        below = [c.order for c in raised if not c.known and c.depth >= 2 and not _is_ended_by_others(c)]
+        return cls(
+            tuple(known.values()), min((c.order for c in raised), default=math.inf), min(below, default=math.inf)
+        )
+
+
+def _is_ended_by_others(observation: Observation) -> bool:
+    return (observation.statement.class_name or "").endswith(_ENDED_BY_OTHERS)
 
 
 def _holds(observation: Observation, run: RunState) -> bool:
@@ -125,8 +150,19 @@ def _settled(observation: Observation, run: RunState) -> Ranked | None:
     if match is not None and match.cause.role in ("harmless", "warning"):
         return Ranked(observation, match.cause.role, scope, f"its record says {match.cause.role}")
     level = observation.record.level
-    if match is None and level in ("WARNING", "INFO", "DEBUG"):
+    if level in ("INFO", "DEBUG") and (match is None or level not in match.cause.levels):
         return Ranked(observation, "warning", scope, f"logged at level {level}")
+    if match is None and level == "WARNING":
+        return Ranked(observation, "warning", scope, f"logged at level {level}")
+    if match is None and observation.is_exception and observation.statement.class_name is None:
+        return Ranked(observation, "consequence", scope, "its end, which says what happened, is not in the input")
+    if match is None and observation.statement.event.kind == "usage" and "error:" not in observation.message:
+        return Ranked(observation, "consequence", scope, "its end, which says what is wrong, is not in the input")
+    if match is None and _is_ended_by_others(observation) and run.complete:
+        return Ranked(observation, "harmless", scope, "somebody ended the server")
+    quoted = run.progress > observation.last_line or not _is_raised_in_vllm(observation)
+    if scope == "startup" and run.complete and run.complete < observation.line and quoted:
+        return Ranked(observation, "warning", scope, "speaks of a start, but this one was complete")
     if scope in ("startup", "engine") and run.complete > observation.last_line:
         return Ranked(observation, "warning", scope, "start-up went on and completed")
     if scope == "engine" and run.progress > observation.last_line:
@@ -136,6 +172,10 @@ def _settled(observation: Observation, run: RunState) -> Ranked | None:
     if match is not None and match.cause.role != "root_cause":
         return Ranked(observation, match.cause.role, scope, f"its record says {match.cause.role}")
     return None
+
+
+def _is_raised_in_vllm(observation: Observation) -> bool:
+    return observation.record.level in ("ERROR", "CRITICAL") or bool(observation.frames)
 
 
 def scope_of(observation: Observation, run: RunState) -> Scope | None:
@@ -149,29 +189,25 @@ def scope_of(observation: Observation, run: RunState) -> Scope | None:
     return "request" if observation.stage == "api" else "engine"
 
 
-def _priority(observation: Observation, everything: Sequence[Observation], run: RunState) -> tuple[float, ...]:
+def _priority(observation: Observation, field: _Field, run: RunState) -> tuple[float, ...]:
     """The smaller the nearer to the cause."""
-    outranked = any(
-        other.known and not other.is_last_resort and other is not observation and _beats(other, observation)
-        for other in everything
-    )
+    outranked = any(other is not observation and _beats(other, observation) for other in field.known)
     # What native code says before Python notices is what Python's exception follows from.
-    raised = min((other.order for other in everything if other.is_exception), default=observation.order + 1)
-    native = observation.is_native and observation.order < raised
+    native = observation.is_native and observation.order < field.first_raised
     if observation.is_last_resort:
         strength = 4
-    elif not observation.known and (observation.statement.class_name or "").endswith(_ENDED_BY_OTHERS):
-        strength = 5
     elif observation.known:
-        strength = 0
+        # A known error of the API server that comes after a worker's or engine's own exception follows from that.
+        strength = 2 if observation.stage == "api" and field.first_below < observation.order else 0
+    elif _is_ended_by_others(observation):
+        strength = 5
     elif observation.is_exception or native:
         strength = 1
     else:  # an ERROR line is stronger than text that is merely marked as an error
         strength = 2 if observation.record.level else 3
     # A dead server comes before a rejected request; an unknown line of no known scope does not count as a dead server.
-    fatal = scope_of(observation, run) in ("startup", "engine", "host") or (
-        observation.known and scope_of(observation, run) is None
-    )
+    scope = scope_of(observation, run)
+    fatal = scope in ("startup", "engine", "host") or (observation.known and scope is None)
     return (
         outranked,
         not fatal,

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triage.diagnose.observations import RunState
-from triage.diagnose.ranking import Ranked
+from triage.diagnose.ranking import IGNORED, Ranked
 from triage.model import InputFacts, Status
 
 STALLS = 2
 """Lines, each a minute apart, that say that a process does not answer; a single one is usual while compiling."""
 
 
-def conclude(ranked: Sequence[Ranked], runs: Sequence[RunState], read: InputFacts) -> tuple[Status, tuple[str, ...]]:
+def conclude(
+    ranked: Sequence[Ranked], runs: Sequence[RunState], read: InputFacts, *, is_of_vllm: bool = True
+) -> tuple[Status, tuple[str, ...]]:
     """Say what the findings amount to.
 
     Args:
         ranked: every observation with its role, root causes first.
         runs: the runs of the input.
         read: what was read.
+        is_of_vllm: whether anything of the input looks like a log of vLLM.
 
     Returns:
         The status, and what would be needed to know more, each with how to get it.
@@ -30,6 +33,11 @@ def conclude(ranked: Sequence[Ranked], runs: Sequence[RunState], read: InputFact
         return "unknown_failure", ()
     if not read.bytes:
         return "insufficient_evidence", ("the input is empty: pipe the log in, e.g. kubectl logs POD | vllm-triage",)
+    ignored = sorted({r.observation.slug or "" for r in ranked if r.why == IGNORED})
+    if ignored:
+        return "insufficient_evidence", (
+            f"a cause was left out, as asked ({', '.join(ignored)}), and nothing else explains the failure",
+        )
     consequences = [r for r in ranked if r.role == "consequence"]
     if consequences:
         first = _short(consequences[0].observation.message)
@@ -56,6 +64,21 @@ def conclude(ranked: Sequence[Ranked], runs: Sequence[RunState], read: InputFact
                 "nothing does, look whether the process still runs (py-spy dump --pid PID) or was killed (kubectl "
                 "describe pod POD, dmesg)",
             )
+    if ended := next((run.ended for run in runs if run.ended), None):
+        return "insufficient_evidence", (
+            f'a process was ended ("{_short(ended)}") and no line says why. Exit code 137 and "Killed" are a kill '
+            "from outside, mostly for want of host memory or by a failed probe: dmesg -T | grep -i 'killed process', "
+            "kubectl describe pod POD (Last State, Events), kubectl logs POD --previous",
+        )
+    if any(run.failed and run.failed >= 1 and not run.progress for run in runs):
+        return "insufficient_evidence", (
+            "requests were answered with status 500, and no line says why. Give the server's log around such a line, "
+            "the engine's and the workers' too",
+        )
+    if not is_of_vllm:
+        return "insufficient_evidence", (
+            "a log of vLLM: nothing in this input looks like one. Check what the command in front of the pipe printed",
+        )
     return "healthy", ()
 
 

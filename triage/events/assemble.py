@@ -48,6 +48,7 @@ class Assembler:
 
     def __init__(self) -> None:
         self._open: dict[_Stream, _Builder] = {}
+        self._quoting: set[tuple[str, str | None]] = set()  # sources in the middle of a client's prompt
         self.limits: set[str] = set()
 
     def feed(self, record: Record) -> Iterator[Event]:
@@ -55,6 +56,13 @@ class Assembler:
         if (gutter := shapes.GUTTER.match(record.text)) is not None:
             record = replace(record, text=record.text[gutter.end() :])
         logged = record.level is not None
+        place = (record.first.source, record.pod)
+        if logged:
+            self._quoting.discard(place)
+            if shapes.OPEN_PROMPT.search(record.text):
+                self._quoting.add(place)
+        elif place in self._quoting and record.process is None:
+            return  # the rest of a prompt that has line breaks
         stream = _Stream(record.first.source, record.pod, record.process, record.pid, record.rank, logged)
         if logged:
             # A log line of the same process ends a message in its plain channel (but no traceback: threads interleave).
@@ -101,6 +109,8 @@ class _Builder:
         self._message: list[Record] = []
         self._first_text = ""
         self._blanks = 0
+        self._indent = 0  # blanks before "Traceback", which all its lines have: a quoted or indented paste
+        self._source: Record | None = None  # the record of the last line of source code
         self._begin(record)
 
     # --- reading ---
@@ -109,6 +119,8 @@ class _Builder:
         """Take a further record of the stream; False when it begins something new."""
         if self._logged and (record.level, record.logger_file, record.logger_line, record.time) != self._key:
             return False
+        if self._indent and record.text[: self._indent].isspace():
+            record = replace(record, text=record.text[self._indent :])
         taken = getattr(self, f"_in_{self.state}")(record)
         if taken:
             self._keep(record)
@@ -180,6 +192,7 @@ class _Builder:
             self._open_traceback(text[:found])
         elif self._frames and self._frames[-1].source is None:
             self._frames[-1] = replace(self._frames[-1], source=text.strip()[:500])
+            self._source = record
         elif text[0] not in " \t" and not self._logged:
             return False  # a foreign line: the traceback was cut here
         return True
@@ -242,6 +255,8 @@ class _Builder:
             self._end_raised(None)
         if before.strip() and not self._raised:
             self._headline.append(before.rstrip(" ,"))
+        elif not before.strip():
+            self._indent += len(before)
         self.state = "frames"
 
     def _add_frame(self, found: regex.Match[str]) -> None:
@@ -265,10 +280,11 @@ class _Builder:
         return "\n".join([self._first_text, *(record.text for record in self._message[1:])])
 
     def _current(self, link: Link | None) -> Raised:
-        message = self._text_so_far().strip("\n").rstrip()
+        message, records = self._text_so_far().strip("\n").rstrip(), tuple(self._message)
         if not message and self._frames and self._frames[-1].source:
             message = self._frames[-1].source  # AssertionError without a text: the failing line says it
-        return Raised(self._class, message, tuple(self._frames), tuple(self._message), link)
+            records = (self._source, *records) if self._source is not None else records
+        return Raised(self._class, message, tuple(self._frames), records, link)
 
     def _end_raised(self, link: Link | None) -> None:
         if self._class is not None or self._frames:
@@ -279,7 +295,8 @@ class _Builder:
         """The event, complete."""
         records = tuple(self._records)
         if self.state == "usage":
-            return Event("usage", tuple(self._message) or records, "\n".join(self._headline))
+            headline = "\n".join(self._headline) or records[0].text  # cut before its error line
+            return Event("usage", tuple(self._message) or records, headline)
         unfinished = self.state in ("frames", "link")
         self._end_raised(None)
         for outer in reversed(self._outer):

@@ -20,8 +20,8 @@ FRAME_WEIGHT = 1
 MIN_WEIGHT = 4
 """What must agree on a release: two log statements, or one and two frames. One alone may be a fork's by chance."""
 
-WEIGHT_FOR_EACH_OTHER = 8
-"""How much more must agree than does not: a digit may be damaged, more is another build."""
+WEIGHT_FOR_EACH_OTHER = 16
+"""What must agree for each place that does not: of eight statements one may be damaged, more is another build."""
 
 PLACES_LIMIT = 400
 """Different places looked at in one run."""
@@ -47,6 +47,12 @@ class ReleaseGuess:
         for known in self._logged.values():
             known.sort(key=lambda pair: -len(pair[0]))
         self._places: dict[tuple[str, str, int], tuple[int, frozenset[str]]] = {}
+
+    def next_run(self) -> ReleaseGuess:
+        """A guess for another run, with no evidence yet; what is known of the releases is shared."""
+        following = ReleaseGuess()
+        following._groups, following._logged, following._passed = self._groups, self._logged, self._passed
+        return following
 
     def observe(self, record: Record) -> None:
         """Take a record; most cost one look."""
@@ -74,15 +80,20 @@ class ReleaseGuess:
         Of releases that hardly differ, and not at all in what was seen, the newest.
         """
         votes: Counter[str] = Counter()
+        agreeing: Counter[str] = Counter()
         for weight, releases in self._places.values():
             votes.update(dict.fromkeys(releases, weight))
-        agreeing = max(votes.values(), default=0)
-        others = sum(weight for weight, _ in self._places.values()) - agreeing
-        if agreeing < MIN_WEIGHT or others * WEIGHT_FOR_EACH_OTHER > agreeing:
+            agreeing.update(releases)
+        most = max(votes.values(), default=0)
+        if most < MIN_WEIGHT:
             return None
-        fitting = [[release for release in group if votes[release] == agreeing] for group in self._groups]
+        fitting = [[release for release in group if votes[release] == most] for group in self._groups]
         settled = [group for group in fitting if group]
-        return settled[0][-1] if len(settled) == 1 else None
+        if len(settled) != 1:
+            return None
+        release = settled[0][-1]
+        others = len(self._places) - agreeing[release]
+        return release if others * WEIGHT_FOR_EACH_OTHER <= most else None
 
     def _note(self, mark: ReleaseMark, name: str, line: int, weight: int) -> None:
         place = (mark.file, name, line)

@@ -47,7 +47,7 @@ START = regex.compile(
     r"|\*{3} |Killed$|Aborted|Segmentation fault|\S+ exited with code \d+|\S*resource_tracker\.py:\d+"
     r"|/\S+\.py:\d+: \w+Warning"
     r"|[\w.@~:/\\-]*(?:\$|#|>) \S|\([\w-]+\) \S+@\S+|\[\w+@[^\]]+\]\s?[$#]|\+-{5,}|={5,}|-{5,}|<details|</"
-    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
+    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[\w.-]+:\d+:\d+ \[\d+\] "
 )
 """A line of loose text that begins something new: it ends a message that is still open."""
 
@@ -55,5 +55,7 @@ PYDANTIC = regex.compile(r"(?P<count>\d+) validation errors? for (?P<title>\S.*)
 PYDANTIC_TAIL = regex.compile(r"\s*\[type=(?P<type>\w+)(?:, input_value=|\b)")
 PYDANTIC_URL = regex.compile(r"\s*For further information visit\s+https?://\S+")
 
-PROMPT = regex.compile(r"(?:Received request|Added request) |\bprompt(?:_token_ids)?: |Prompt: ")
-"""Lines that quote what a client sent: never an error of their own."""
+OPEN_PROMPT = regex.compile(
+    r"\b(?:[Pp]rompt|output|messages): (?P<quote>['\"])(?:(?!(?P=quote), ?[\w ]+[:=]).)*$", regex.DOTALL
+)
+"""A log line that begins to quote what a client sent, or was answered, and does not end the quotation."""

@@ -18,6 +18,9 @@ from triage.model import CaptureSpec, Hole, Scalar, Template
 HOLE_LIMIT = 4000
 """Characters (folded) that a hole may span."""
 
+CUT_VALUE_LIMIT = 80
+"""Characters (folded) of a value that was cut away behind them."""
+
 CAPTURE_LIMIT = 2000
 """Characters of a captured text that are kept."""
 
@@ -27,6 +30,7 @@ STARTS_LIMIT = 20
 TRUNCATED_LITERALS = 24
 """Characters of a template's literals that a truncated text must show at least."""
 
+_CUT_NUMBER = regex.compile(r"[-+]?[\d,_]*(?:\.\d*)?")
 _NUMBER = regex.compile(r"[-+]?\d[\d,_]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 # What encloses a message that ends in a hole: pydantic's dump, a validation error's parameter, Ray, a relay.
 _TAIL = regex.compile(
@@ -186,8 +190,9 @@ def _end_cut(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded
                     part = _partial(body, literal, end)
                     if part is not None:
                         values.take(hole, end, part)
-                    seen += len(body) - part if part is not None else 0
-                    end = len(body) if part is not None or len(body) - end <= HOLE_LIMIT else -1
+                        end, seen = len(body), seen + len(body) - part
+                    else:  # cut inside the value, unless what stands there can be none
+                        end = len(body) if _may_be_cut_value(body[end:], specs.get(hole.name)) else -1
                     break
                 if not values.take(hole, end, at):
                     end = -1
@@ -225,6 +230,13 @@ def _beginning_cut(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: 
     return None
 
 
+def _may_be_cut_value(rest: str, spec: CaptureSpec | None) -> bool:
+    """Whether a text's rest can be the beginning of a value; a sentence is none."""
+    if spec is not None and spec.type in ("int", "float"):
+        return not rest or _CUT_NUMBER.fullmatch(rest) is not None
+    return len(rest) <= CUT_VALUE_LIMIT
+
+
 def _begins_message(text: Folded, start: int) -> bool:
     """Whether a message may begin at a folded offset: at the start of a line, behind a class, a quote or a bracket."""
     before = text.original[: text.offsets[start]].rstrip(" \t")
@@ -249,8 +261,8 @@ def _overlap(text: str, literal: str) -> int | None:
 
 
 def _partial(text: str, literal: str, start: int) -> int | None:
-    """Where, behind start, the text's end is the beginning of a literal (two characters at least)."""
-    for size in range(min(len(literal) - 1, len(text) - start), 1, -1):
+    """Where, behind start, the text's end is the beginning of a literal."""
+    for size in range(min(len(literal) - 1, len(text) - start), 0, -1):
         if text.endswith(literal[:size]):
             return len(text) - size
     return None

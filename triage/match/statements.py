@@ -14,6 +14,16 @@ _REPR = regex.compile(
 )
 
 
+# Lines of loose text that quote a message rather than say it: source code, listings of sources, shell commands, tests.
+_QUOTES = regex.compile(
+    r"\braise \w+\("
+    r"|^\s*[\w./-]+\.(?:py|md|rst|txt|yaml|c|h|cc|cu|rs):\d+[:-]"
+    r"|^\s*(?:[-+]{1,3} ?[ab]?/|echo |print\(|logger\.|curl |git |grep |rg )"
+    r"|^[\w.@~:/\\ -]*[$#>] *(?:echo|printf|git|grep|rg|curl|cat) "
+    r"|::test_\w+|^[0-9a-f]{7,40} "
+)
+
+
 def statements(event: Event) -> Iterator[Statement]:
     """Give what an event says, the innermost exception first, its headline last.
 
@@ -23,6 +33,10 @@ def statements(event: Event) -> Iterator[Statement]:
     for index, raised in enumerate(event.raised):
         yield Statement(event, raised.message, raised.class_name, index, raised.records or event.records[:1])
     headline = event.headline.strip()
+    if event.kind == "text":
+        headline = "\n".join("" if _QUOTES.search(line[:500]) else line for line in event.headline.split("\n")).strip(
+            "\n"
+        )
     if not headline:
         return
     class_name = None
@@ -52,7 +66,7 @@ def is_error(statement: Statement) -> bool:
     """Whether a statement that no record knows speaks of a failure: raised, logged as an error, or marked as one."""
     event = statement.event
     if statement.index is not None or event.kind == "usage":
-        return event.first.level not in ("DEBUG",)
+        return event.first.level != "DEBUG"
     level = statement.records[0].level if statement.records else None
     if level in ("ERROR", "CRITICAL"):
         return True
@@ -66,4 +80,8 @@ def message_of(statement: Statement) -> str:
     if statement.event.kind == "text":
         marked = (line for line in statement.text.split("\n") if _MARK.search(line[:1000]))
         return next(marked, statement.text.split("\n", 1)[0]).strip()
-    return statement.text.strip().split("\n\n", 1)[0].strip()
+    message = statement.text.strip().split("\n\n", 1)[0].strip()
+    if message or statement.index is None:
+        return message
+    frames = statement.event.raised[statement.index].frames  # cut before its exception line: where it was
+    return statement.event.headline or (f"{frames[-1].file}:{frames[-1].line}" if frames else "")

@@ -121,7 +121,7 @@ PREFIXES: tuple[Prefix, ...] = (
         "[ERROR|vllm_server.py:211:16433] 2024-10-23 01:48:56,680 >> TEXT",
     ),
     _prefix("a terminal program's border", r"[│┃║] ?", "│ TEXT"),
-    _prefix("CRI", rf"(?P<time>{_ISO}) (?:stdout|stderr) [FP] ", "2026-03-18T07:40:55.111222333Z stderr F TEXT"),
+    _prefix("CRI", rf"(?P<time>{_ISO}) (?:stdout|stderr) [FP](?: |$)", "2026-03-18T07:40:55.111222333Z stderr F TEXT"),
     _prefix(
         "kubectl and docker --timestamps",
         rf"(?P<time>{_ISO})(?: |\t|$)",

@@ -47,7 +47,8 @@ def learn(texts: Sequence[str], is_known: Callable[[str], bool]) -> tuple[regex.
         # A line without text keeps the prefix and loses the blank behind it.
         pattern = regex.compile(body + ("(?: |$)" if shape.endswith(" ") else ""))
         found.append(pattern)
-        rest = [text[match.end() :] if (match := pattern.match(text)) else text for text in rest]
+        behind = (text[match.end() :] if (match := pattern.match(text)) else text for text in rest)
+        rest = [text for text in behind if text.strip()]
     return tuple(found)
 
 

@@ -117,8 +117,8 @@ class _Joiner:
         return self._longest - (self._indent or 0)
 
     def _is_full(self, text: str) -> bool:
-        # A padded line (a TUI copy) is as long as the widest, but only its last column tells whether it is full.
-        return len(text) >= self._width and NARROW <= self._longest <= WIDE and not text.endswith(" ")
+        # A padded line (a TUI copy) is as long as the widest; several blanks at its end tell. One is where it broke.
+        return len(text) >= self._width and NARROW <= self._longest <= WIDE and not text.endswith("  ")
 
     def _joint(self, before: str, after: str) -> str | None:
         """What stands between two lines that belong together; None where they do not."""
@@ -132,7 +132,7 @@ class _Joiner:
                 return ""
             # One or two full lines may be chance; a prefixed or exception line with a bare one behind it is not.
             starts = is_prefixed(first) or bool(_OWN.match(first))
-            return "" if self._whole_input_known and not after.startswith(" ") and starts else None
+            return "" if self._whole_input_known and not after.startswith("  ") and starts else None
         # Mail and issue forms wrap between words: the next word would not have fitted, and most lines have a prefix.
         if self._whole_input_known and 2 * self._prefixed >= self._lines > 4 and is_prefixed(first):
             word, body = after.split(maxsplit=1)[0], before.rstrip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from triage.model import Finding, Report
 from triage.render import words
 from triage.render.options import Options
-from triage.render.visible import flat, visible
+from triage.render.visible import flat, phrase, visible
 
 
 def concise_line(finding: Finding) -> str:
@@ -14,7 +14,7 @@ def concise_line(finding: Finding) -> str:
     line = f"{words.place_of(finding)}: {label}: {words.title_of(finding)} [{words.name_of(finding)}]"
     if finding.fixes:
         fix = finding.fixes[0]
-        line += f" fix: {' '.join(words.changes_of(fix)) or flat(fix.title, words.TITLE)}"
+        line += f" fix: {', '.join(words.changes_of(fix)) or phrase(fix.title, words.TITLE)}"
     return line
 
 

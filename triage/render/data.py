@@ -139,6 +139,8 @@ def _run(run: Run) -> dict[str, Any]:
         "args": run.args,
         "platform": run.platform,
         "deployment": run.deployment,
+        "source": run.source,
+        "pod": run.pod,
     }
 
 

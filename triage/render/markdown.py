@@ -11,12 +11,12 @@ import re
 from triage.model import Finding, Fix, Report
 from triage.render import words
 from triage.render.options import Options
-from triage.render.visible import excerpt, flat, visible
+from triage.render.visible import excerpt, flat, phrase, visible
 
-_MOST_LINES = 60
+_MOST_LINES = 80
 _QUOTE = 320
 # How many causes in full, and how many fixes of each in full: the first plan that fits is taken.
-_PLANS = ((3, 3), (3, 2), (2, 2), (3, 1), (2, 1), (1, 3), (1, 2), (1, 1))
+_PLANS = ((3, 99), (3, 3), (3, 2), (2, 99), (2, 2), (1, 99), (3, 1), (2, 1), (1, 3), (1, 2), (1, 1))
 
 # A zero-width blank behind these keeps Markdown and the sites that show it from making a link, a
 # mention or an emoji of them. Entities alone would not: sites look for mentions in the finished page.
@@ -28,6 +28,7 @@ _LINKS = re.compile(
 _SPECIAL = re.compile(r"[\\`*{}\[\]~$|]|(?<!\w)_|_(?!\w)")
 _OPENING = re.compile(r"( *\d{0,9})([#+.)=-])(?=[\s#=-]*(?:\s|$))")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _URL = re.compile(r"https://[A-Za-z0-9.-]+/[A-Za-z0-9._~/#%+=&?-]*")
 
 
@@ -59,6 +60,16 @@ def _quiet(text: str, start: int, end: int) -> str:
         char = text[at]
         out.append(_ENTITIES.get(char) or ("\\" + char if _SPECIAL.match(text, at) else char))
     return "".join(out)
+
+
+def prose(text: str) -> str:
+    """Foreign prose as Markdown; what stands between backticks in it is code there too.
+
+    Args:
+        text: one line, made visible already.
+    """
+    parts = _CODE.split(text)
+    return "".join(code(part) if at % 2 else escaped(part) for at, part in enumerate(parts) if part)
 
 
 def code(text: str) -> str:
@@ -93,7 +104,7 @@ def language_of(command: str) -> str:
 
 
 def render_markdown(report: Report, options: Options) -> str:
-    """The report as Markdown, under 60 lines unless a command alone is longer.
+    """The report as Markdown, at most 80 lines unless a command alone is longer.
 
     Args:
         report: what was found, with private data taken out by the caller.
@@ -104,7 +115,7 @@ def render_markdown(report: Report, options: Options) -> str:
     else:
         for causes, fixes in _PLANS:
             lines = _page(report, causes, fixes, options.context)
-            if len(lines) < _MOST_LINES:
+            if len(lines) <= _MOST_LINES:
                 break
     return "\n".join(lines) + "\n"
 
@@ -123,7 +134,7 @@ def _page(report: Report, causes: int, fixes: int, context: int) -> list[str]:
         lines += ["", "**Further root causes**", "", *_listed(roots[causes:], 10)]
     if report.missing:
         lines += ["", "**What would show more**", ""]
-        lines += [f"- {escaped(flat(each, words.PROSE))}" for each in report.missing[:6]]
+        lines += [f"- {prose(phrase(each, words.PROSE))}" for each in report.missing[:6]]
     if others:
         lines += ["", "**Other findings**", "", *_listed(others, 20 if causes > 3 else 8)]
     if report.input.limits:
@@ -139,23 +150,24 @@ def _cause(report: Report, finding: Finding, fixes: int, context: int) -> list[s
     lines += ["", *fenced(_quoted(finding, context), "text")]
     why = words.why_of(finding)
     if why:
-        lines += ["", f"**Why:** {escaped(why)}"]
+        lines += ["", f"**Why:** {prose(why)}"]
     notes = words.joined(words.notes_of(finding))
     if notes:
-        lines += ["", f"**Note:** {escaped(notes)}"]
+        lines += ["", f"**Note:** {prose(notes)}"]
     for number, fix in enumerate(finding.fixes[:fixes], 1):
         lines += ["", *_fix(number, fix)]
     rest = finding.fixes[fixes:]
     if rest:
         lines.append("")
         lines += [f"{_fix_title(number, fix)}  " for number, fix in enumerate(rest[:6], fixes + 1)]
+        lines.append(f"({code('vllm-triage --all')} shows {'it' if len(rest) == 1 else 'them'} in full)")
     return lines
 
 
 def _facts(report: Report, finding: Finding) -> list[tuple[str, str]]:
     run = words.run_of(report, finding)
     seen = words.joined([words.start_of(report, finding), words.seen_of(finding)], ", ")
-    process = words.process_of(finding)
+    process = words.process_of(report, finding)
     log = code(words.place_of(finding)) + (f", {escaped(process)}" if process else "")
     return [
         ("Record", code(words.name_of(finding)) if finding.record else "none knows this message"),
@@ -192,14 +204,14 @@ def _quoted(finding: Finding, context: int) -> list[str]:
 def _fix_title(number: int, fix: Fix, *, named: bool = True) -> str:
     changes = words.unsaid_changes(fix)
     tag = words.tag_of(fix)[1:-1]
-    title = f"**Fix {number}: {escaped(flat(fix.title, words.TITLE))}**"
-    return title + (f" {code(changes)}" if changes and named else "") + f" ({escaped(tag)})"
+    title = f"**Fix {number}: {prose(phrase(fix.title, words.TITLE))}**"
+    return title + (f" {code(changes)}" if changes and named else "") + f" ({prose(tag)})"
 
 
 def _fix(number: int, fix: Fix) -> list[str]:
     lines = [_fix_title(number, fix, named=not words.repeated(fix))]
     if fix.steps:
-        lines += ["", *(f"- {escaped(flat(step, words.PROSE))}" for step in fix.steps[:8])]
+        lines += ["", *(f"- {prose(phrase(step, words.PROSE))}" for step in fix.steps[:8])]
     lacking = words.lacking_of(fix)
     if lacking:
         lines += ["", f"Missing: {escaped('; '.join(lacking))}"]
@@ -207,10 +219,10 @@ def _fix(number: int, fix: Fix) -> list[str]:
         body = command.strip("\n")
         lines += ["", *fenced(body.split("\n"), language_of(body))]
     if fix.note:
-        lines += ["", f"({escaped(flat(fix.note, words.PROSE))})"]
+        lines += ["", f"({prose(phrase(fix.note, words.PROSE))})"]
     if fix.verify:
         run = words.check_is_command(fix)
-        check = code(visible(fix.verify, words.COMMAND)) if run else escaped(flat(fix.verify, words.PROSE))
+        check = code(visible(fix.verify, words.COMMAND)) if run else prose(phrase(fix.verify, words.PROSE))
         lines += ["", f"Then check: {check}"]
     return lines
 

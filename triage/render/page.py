@@ -75,10 +75,6 @@ class Page:
         """Whether the parts, side by side, stay within the measure; always in a pipe."""
         return self.measure is None or sum(map(cell_len, parts)) <= self.measure
 
-    def pad(self, *parts: str) -> int:
-        """Blanks that push the last part to the right edge; three in a pipe."""
-        return 3 if self.measure is None else self.measure - sum(map(cell_len, parts))
-
     def extend(self, other: Page) -> None:
         """Takes over the lines of another page."""
         self.lines.extend(other.lines)

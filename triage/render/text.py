@@ -10,14 +10,16 @@ from triage.render import words
 from triage.render.concise import concise_line
 from triage.render.options import Options
 from triage.render.page import Page
-from triage.render.visible import excerpt, flat, visible
+from triage.render.visible import excerpt, flat, middle_cut, phrase, visible
 
 _COLUMN = 7
-_IN_FULL = 3
+_INDENT = 6
 _OTHERS = 40
 _QUOTE = 320
-# Lines for the first cause, the most probable, and for a further one.
-_FIRST, _FURTHER = 25, 16
+# How many causes in full, with how many lines for the first, the most probable, and for a further one: the
+# first plan is taken that keeps the report to so many lines, or the last.
+_MOST_LINES = 45
+_PLANS = ((3, 25, 16), (3, 20, 11), (2, 25, 16), (2, 20, 11), (1, 25, 0))
 
 
 def render_text(report: Report, options: Options) -> str:
@@ -27,21 +29,31 @@ def render_text(report: Report, options: Options) -> str:
         report: what was found.
         options: colour, the terminal's width, how much to show.
     """
-    page = Page(options.width)
     if report.status == "healthy":
+        page = Page(options.width)
         page.prose(Text(words.healthy(report), style="bold green"))
         _others(page, report)
         _limits(page, report)
         return page.render(options.color)
+    # The same text takes more lines where they are short.
+    columns = min(80, max(40, options.width or 80))
+    for causes, first, further in _PLANS:
+        page = _report(report, options, causes, first * 80 // columns, further * 80 // columns)
+        if options.show_all or len(page.lines) <= _MOST_LINES * 80 // columns:
+            break
+    return page.render(options.color)
+
+
+def _report(report: Report, options: Options, causes: int, first: int, further: int) -> Page:
+    """Everything, so many causes in full, with so many lines for the first and for a further one."""
+    page = Page(options.width)
     if report.status == "insufficient_evidence":
         page.prose(Text(words.insufficient(report), style="bold yellow"), 2)
     roots = [each for each in report.findings if each.role == "root_cause"]
-    full = roots if options.show_all else roots[:_IN_FULL]
-    # The same text takes more lines where they are short.
-    columns = min(80, max(40, options.width or 80))
+    full = roots if options.show_all else roots[:causes]
     for number, finding in enumerate(full):
         page.blank()
-        page.extend(_cause(report, finding, options, (_FURTHER if number else _FIRST) * 80 // columns))
+        page.extend(_cause(report, finding, options, further if number else first))
     if roots[len(full) :]:
         page.blank()
     for finding in roots[len(full) :]:
@@ -53,7 +65,7 @@ def render_text(report: Report, options: Options) -> str:
     _others(page, report)
     _limits(page, report)
     page.prose(Text(words.tally(report)), 2)
-    return page.render(options.color)
+    return page
 
 
 def _cause(report: Report, finding: Finding, options: Options, budget: int) -> Page:
@@ -118,16 +130,18 @@ def _head(page: Page, report: Report, finding: Finding) -> None:
     run = words.run_of(report, finding)
     groups = [
         words.place_of(finding),
-        words.process_of(finding),
+        words.process_of(report, finding),
         words.release_of(run),
         visible(run.model, words.NAME) if run and run.model else "",
         words.start_of(report, finding),
         words.seen_of(finding),
     ]
+    if page.width is not None:
+        groups = [middle_cut(group, page.width - _INDENT) for group in groups]
     place = Text("  ")
     place.append("-->", style="blue")
     place.append(" " + words.joined(groups, "   "))
-    page.groups(place, 6)
+    page.groups(place, _INDENT)
 
 
 def _quote(page: Page, finding: Finding, options: Options) -> None:
@@ -160,7 +174,7 @@ def _fix(number: int, fix: Fix, width: int | None, check: bool) -> Page:
     if changes and not words.repeated(fix):
         page.prose(Text(" " * _COLUMN + changes), _COLUMN)
     for step in fix.steps:
-        page.prose(Text(" " * _COLUMN + "- " + flat(step, words.PROSE)), _COLUMN + 2)
+        page.prose(Text(" " * _COLUMN + "- " + phrase(step, words.PROSE)), _COLUMN + 2)
     lacking = words.lacking_of(fix)
     if lacking:
         page.prose(Text(" " * _COLUMN + "missing: " + "; ".join(lacking)), _COLUMN)
@@ -179,13 +193,12 @@ def _fix(number: int, fix: Fix, width: int | None, check: bool) -> Page:
 
 
 def _check(page: Page, check: str, is_command: bool) -> None:
-    """How to see that the fix worked: a command of its own, or what to look for."""
-    if not is_command:
-        page.prose(Text(" " * _COLUMN + f"then check: {flat(check, words.PROSE)}"), _COLUMN)
-        return
-    page.prose(Text(" " * _COLUMN + "then check:"))
-    page.blank()
-    page.verbatim(visible(check, words.COMMAND), style="green")
+    """How to see that the fix worked, behind its label: column 0 and its colour are for what repairs."""
+    label = " " * _COLUMN + "then check: "
+    if is_command:
+        page.verbatim(label + visible(check, words.COMMAND))
+    else:
+        page.prose(Text(label + phrase(check, words.PROSE)), _COLUMN)
 
 
 def _brief(number: int, fix: Fix, width: int | None) -> Page:
@@ -198,7 +211,7 @@ def _brief(number: int, fix: Fix, width: int | None) -> Page:
 
 def _fix_title(page: Page, number: int, fix: Fix, more: str = "") -> None:
     label = f"fix {number}".ljust(_COLUMN)
-    title = flat(fix.title, words.TITLE) + more
+    title = phrase(fix.title, words.TITLE) + more
     tag = words.tag_of(fix)
     line = Text()
     line.append(label, style="bold green")
@@ -206,7 +219,7 @@ def _fix_title(page: Page, number: int, fix: Fix, more: str = "") -> None:
     page.prose(line, _COLUMN)
     last = page.lines[-1]
     if page.fits(last.plain, "  ", tag):
-        last.append(" " * page.pad(last.plain, tag))
+        last.append("  ")
         last.append(tag, style="cyan")
     else:
         page.prose(Text(" " * _COLUMN + tag, style="cyan"), _COLUMN + 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from rich.cells import cell_len
+
 # Cc, Cf, Cs, Zl, Zp, Cn: controls, format characters (bidi, zero width, tags), lone surrogates, line and
 # paragraph separators, unassigned code points. The rest are letters and marks that draw nothing.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Cn"})
@@ -84,3 +86,48 @@ def excerpt(line: str, about: str, limit: int) -> str:
     # What stands right before the message is its class; further left are clocks and process names.
     line = line[max(line.rfind(" ", 0, at - 1) + 1, at - _BEFORE) :]
     return "[...] " + visible(line, limit + _BEFORE if len(line) <= limit + _BEFORE else limit)
+
+
+def phrase(text: str, limit: int) -> str:
+    """Prose on one line as ``flat`` has it, cut between words, never inside a quotation.
+
+    Args:
+        text: prose that may hold lists of quoted values.
+        limit: the most characters to give back, before the marker that says how much was left out.
+    """
+    line = flat(text, limit * 8)
+    if len(line) <= limit:
+        return line
+    end, quote = 0, ""
+    for at, char in enumerate(line[: limit + 1]):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"`" and not line[at - 1 : at].isalnum():  # an apostrophe opens nothing
+            quote = char
+        elif char == " ":
+            end = at
+    kept = line[:end].rstrip(" ,;:") if end > limit // 3 else line[:limit].rstrip()
+    return f"{kept} [... {len(line) - len(kept)} more characters]"
+
+
+def middle_cut(text: str, room: int) -> str:
+    """A text without its middle where it takes more columns than there are: both ends of a path say something.
+
+    Args:
+        text: one line, made visible already.
+        room: columns; a text is never cut to less than 12.
+    """
+    room = max(12, room)
+    if cell_len(text) <= room:
+        return text
+    # The end names the file and the line, so it gets the larger half.
+    head, tail = "", ""
+    for char in text:
+        if cell_len(head + char) > (room - 3) // 3:
+            break
+        head += char
+    for char in reversed(text):
+        if cell_len(head + char + tail) > room - 3:
+            break
+        tail = char + tail
+    return f"{head}...{tail}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from triage.model import Finding, Fix, Location, Report, Role, Run, Scalar
-from triage.render.visible import flat, is_plain, visible
+from triage.render.visible import flat, is_plain, phrase, visible
 
 TITLE = 240
 NAME = 160
@@ -35,9 +35,9 @@ def name_of(finding: Finding) -> str:
 def title_of(finding: Finding) -> str:
     """What failed, on one line: the title with the user's numbers, or the message as emitted."""
     if finding.title:
-        return flat(finding.title, TITLE)
+        return phrase(finding.title, TITLE)
     if finding.record and finding.record.title and "{" not in finding.record.title:
-        return flat(finding.record.title, TITLE)
+        return phrase(finding.record.title, TITLE)
     return flat(raw_of(finding).split("\n", 1)[0], TITLE)
 
 
@@ -55,13 +55,15 @@ def place_of(finding: Finding) -> str:
     return f"{visible(finding.source, NAME)}:{finding.line}"
 
 
-def process_of(finding: Finding) -> str:
-    """Process, pid, rank and pod, as far as known."""
+def process_of(report: Report, finding: Finding) -> str:
+    """Process, pid, rank and pod, as far as known; what compose runs is a service, and no pod."""
+    run = run_of(report, finding)
+    inside = "pod" if run is not None and run.deployment == "kubernetes" else "in"
     parts = [
         visible(finding.process, 60) if finding.process else None,
         None if finding.pid is None else f"pid {finding.pid}",
         None if finding.rank is None else f"rank {finding.rank}",
-        f"pod {visible(finding.pod, NAME)}" if finding.pod else None,
+        f"{inside} {visible(finding.pod, NAME)}" if finding.pod else None,
     ]
     return " ".join(part for part in parts if part)
 
@@ -74,18 +76,20 @@ def run_of(report: Report, finding: Finding) -> Run | None:
 
 
 def release_of(run: Run | None) -> str:
-    """``vLLM 0.33.0``, how it is known where it is not the log that says so, or that it is unknown."""
+    """``vLLM 0.33.0``, how it is known where it is not the log that says so, or how to say it where it is unknown."""
     if run is None or not run.vllm_version:
-        return "vLLM release unknown"
+        return "vLLM release unknown (--vllm-version V)"
     how = {"inferred": " (inferred)", "given": " (as given)"}.get(run.version_basis or "", "")
     return f"vLLM {visible(run.vllm_version, 60)}{how}"
 
 
 def start_of(report: Report, finding: Finding) -> str:
-    """``start 4 of 4`` where the input shows more than one start of vLLM."""
-    if finding.run is None or len(report.runs) < 2:
+    """``start 4 of 4`` where the input shows more than one start of this vLLM: in one file, of one pod."""
+    if finding.run is None or not 0 <= finding.run < len(report.runs):
         return ""
-    return f"start {finding.run + 1} of {len(report.runs)}"
+    own = report.runs[finding.run]
+    starts = [at for at, run in enumerate(report.runs) if (run.source, run.pod) == (own.source, own.pod)]
+    return f"start {starts.index(finding.run) + 1} of {len(starts)}" if len(starts) > 1 else ""
 
 
 def seen_of(finding: Finding) -> str:
@@ -146,7 +150,7 @@ def sentences(text: str, limit: int = PROSE) -> str:
     if len(line) <= limit:
         return line
     stop = line.rfind(". ", 0, limit)
-    return line[: stop + 1] if stop > limit // 3 else flat(text, limit)
+    return line[: stop + 1] if stop > limit // 3 else phrase(text, limit)
 
 
 def notes_of(finding: Finding) -> list[str]:
@@ -185,9 +189,21 @@ def quoted_of(finding: Finding, context: int) -> tuple[list[str], int]:
     """
     most = 6 if finding.record is None else 3
     quoted = list(finding.evidence[: most + 2 * context]) or [finding.message.split("\n", 1)[0]]
-    start = " ".join(finding.message.split())[:20]
-    own = (at for at, line in enumerate(quoted) if context and start and start in " ".join(line.split()))
-    return quoted, next(own, 0)
+    return quoted, _own_line(quoted, finding.message, context) if context else 0
+
+
+def _own_line(quoted: list[str], message: str, context: int) -> int:
+    """Which of the quoted lines the message begins in.
+
+    It has ``context`` lines before it, or fewer where its event begins; a line further up may say the same.
+    """
+    start = "".join(message.split())[:20]
+    for at, line in enumerate(quoted[: context + 1]):
+        folded = "".join(line.split())
+        # A terminal may have wrapped the line right behind where the message begins.
+        if start and (start in folded or any(folded.endswith(start[:size]) for size in range(10, len(start)))):
+            return at
+    return 0
 
 
 def value_of(value: Scalar) -> str:
@@ -196,10 +212,15 @@ def value_of(value: Scalar) -> str:
 
 
 def changes_of(fix: Fix) -> list[str]:
-    """What the fix changes, a phrase each: ``--max-num-seqs 64``, ``drop --x``, ``VLLM_Y=1``."""
+    """What the fix changes, a phrase each: ``--max-num-seqs 64``, ``drop --x``, ``VLLM_Y=1``.
+
+    A variable that is set to itself (``HF_TOKEN=$HF_TOKEN``, its value kept out of the report) is no change.
+    """
     changes = [f"{visible(flag, 80)} {value_of(value)}".rstrip() for flag, value in fix.set.items()]
     changes += [f"drop {visible(flag, 80)}" for flag in fix.unset]
     for name, value in fix.env.items():
+        if value is not None and str(value).strip("\"'") in (f"${name}", f"${{{name}}}"):
+            continue
         shown = visible(name, 80)
         changes.append(f"unset {shown}" if value is None else f"{shown}={visible(str(value), NAME)}")
     return changes
@@ -230,7 +251,7 @@ def tag_of(fix: Fix) -> str:
     if fix.estimate:
         tag += ", estimate"
     if fix.tradeoff:
-        tag += f": {flat(fix.tradeoff, NAME)}"
+        tag += f": {phrase(fix.tradeoff, NAME)}"
     return f"[{tag}]"
 
 

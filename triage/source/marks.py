@@ -190,7 +190,7 @@ def _hardly_differ(earlier: str, later: str, known: Mapping[str, Iterable[Mark]]
 
 
 def dump_marks(package: str, known: Mapping[str, Iterable[Mark]]) -> bytes:
-    """The marks of releases as a reviewable file: for each line the ranges of consecutive known releases that have it.
+    """The marks of releases as a reviewable file: for each line the ranges of known releases that have it there.
 
     Releases that hardly differ stand together.
 
@@ -232,8 +232,12 @@ def dump_marks(package: str, known: Mapping[str, Iterable[Mark]]) -> bytes:
     return (head + ",\n    ".join(log_lines) + between + ",\n    ".join(frame_lines) + "\n  ]\n}\n").encode()
 
 
-def _sorted(lines: Mapping[int, list[list[str]]]) -> dict[str, list[list[str]]]:
-    return {str(line): spans for line, spans in sorted(lines.items())}
+def _sorted(lines: Mapping[int, list[list[str]]]) -> dict[str, str]:
+    """Ranges as text, "0.6.3 0.11.0-0.12.0": lists of them would take most of the time that the file takes to load."""
+    return {
+        str(line): " ".join(first if first == last else f"{first}-{last}" for first, last in spans)
+        for line, spans in sorted(lines.items())
+    }
 
 
 def _json(value: object) -> str:
