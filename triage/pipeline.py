@@ -281,7 +281,7 @@ class Triage:
             status=status,
             findings=tuple(replace(f, run=number[f.run]) if f.run is not None else f for f in findings),
             missing=missing,
-            runs=tuple(_run(states[index].facts) for index in kept) if facts.bytes else (),
+            runs=tuple(_run(states[index]) for index in kept) if facts.bytes else (),
             input=facts,
             hidden=hidden,
         )
@@ -306,20 +306,23 @@ class Triage:
         return replace(found, evidence=tuple(map(read.strip_ansi, found.evidence)))
 
 
-def _run(facts: RunFacts) -> Run:
+def _run(state: diagnose.RunState) -> Run:
+    facts = state.facts
     command = diagnose.shown_command(facts) if facts.launch else diagnose.rebuilt_command(facts)
     basis: CommandBasis | None = None
     if command:
         basis = "log" if facts.launch else "rebuilt"
     return Run(
-        facts.vllm_version,
-        facts.version_basis,
-        facts.model,
-        command,
-        basis,
-        facts.args,
-        facts.platform,
-        facts.deployment,
+        vllm_version=facts.vllm_version,
+        version_basis=facts.version_basis,
+        model=facts.model,
+        command=command,
+        command_basis=basis,
+        args=facts.args,
+        platform=facts.platform,
+        deployment=facts.deployment,
+        source=state.source,
+        pod=state.pod,
     )
 
 

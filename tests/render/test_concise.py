@@ -16,8 +16,16 @@ def test_a_line_is_place_label_title_slug_and_fix():
     report = replace(SEED_REPORT, findings=(replace(SEED, fixes=(fix,)),))
     assert render(report, "concise") == (
         "stdin:87: error: --max-num-batched-tokens (64) is lower than --max-num-seqs (256) "
-        "[batched-tokens-below-num-seqs] fix: --max-num-batched-tokens 2048 drop --y A=1 unset B\n"
+        "[batched-tokens-below-num-seqs] fix: --max-num-batched-tokens 2048, drop --y, A=1, unset B\n"
     )
+
+
+def test_a_variable_set_to_itself_is_no_change():
+    """HF_TOKEN=$HF_TOKEN only carries a value that was taken out of the report: it changes nothing."""
+    fix = Fix("log in", set={"--x": 1}, env={"HF_TOKEN": "$HF_TOKEN", "A": "${A}", "B": "$A"})
+    report = replace(SEED_REPORT, findings=(replace(SEED, fixes=(fix,)),))
+    assert render(report, "concise").endswith("fix: --x 1, B=$A\n")
+    assert "HF_TOKEN" not in render(report, "text")
 
 
 def test_a_fix_without_a_change_gives_its_title():

@@ -47,8 +47,8 @@ def locate(observation: Observation, facts: RunFacts) -> tuple[Location | None, 
         location = Location(last.file, last.line, function, version, "traceback", _url(last.file, last.line, version))
         return location, (vllm_frame if vllm_frame != last else None)
     record = observation.record
-    if record.logger_line is not None and index is None:
-        for site in sites:
+    if record.logger_line is not None and index is None and observation.match is not None:
+        for site in observation.match.cause.sites:
             if site.file.endswith(f"/{record.logger_file}"):
                 line, version = record.logger_line, facts.vllm_version
                 return Location(

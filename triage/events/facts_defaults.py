@@ -37,7 +37,6 @@ DEFAULTS: Mapping[str, tuple[object, ...]] = {
     "max_lora_rank": (16,),
     "max_loras": (1,),
     "max_num_partial_prefills": (1,),
-    "max_num_seqs": (256,),
     "max_paddings": (256,),
     "max_prompt_adapter_token": (0,),
     "max_prompt_adapters": (1,),

@@ -19,7 +19,7 @@ _QUOTE = 320
 # How many causes in full, with how many lines for the first, the most probable, and for a further one: the
 # first plan is taken that keeps the report to so many lines, or the last.
 _MOST_LINES = 45
-_PLANS = ((3, 25, 16), (3, 20, 11), (2, 25, 16), (2, 20, 11), (1, 25, 0))
+_PLANS = ((3, 25, 16), (3, 15, 10), (2, 25, 16), (2, 15, 10), (1, 25, 0))
 
 
 def render_text(report: Report, options: Options) -> str:

@@ -193,17 +193,17 @@ def quoted_of(finding: Finding, context: int) -> tuple[list[str], int]:
 
 
 def _own_line(quoted: list[str], message: str, context: int) -> int:
-    """Which of the quoted lines the message begins in.
-
-    It has ``context`` lines before it, or fewer where its event begins; a line further up may say the same.
-    """
+    """Which of the quoted lines the message begins in: as many lines as asked for stand before it, or fewer."""
     start = "".join(message.split())[:20]
-    for at, line in enumerate(quoted[: context + 1]):
-        folded = "".join(line.split())
-        # A terminal may have wrapped the line right behind where the message begins.
-        if start and (start in folded or any(folded.endswith(start[:size]) for size in range(10, len(start)))):
-            return at
-    return 0
+    folded = ["".join(line.split()) for line in quoted[: context + 1]] if start else []
+    # A traceback shows the code that raises the message too, with the message in quotes; an error may relay it so.
+    said = [at for at, line in enumerate(folded) if start in line]
+    bare = [at for at in said if folded[at].partition(start)[0][-1:] not in ("'", '"')]
+    if said:
+        return bare[0] if bare else said[-1]
+    # A terminal may have wrapped the line right behind where the message begins.
+    ends = (at for at, line in enumerate(folded) if any(line.endswith(start[:size]) for size in range(8, len(start))))
+    return next(ends, 0)
 
 
 def value_of(value: Scalar) -> str:
