@@ -18,6 +18,7 @@ import pytest
 import triage
 from triage import catalogue
 from triage.model import Finding, Report
+from triage.read import strip_ansi
 
 Diagnose = Callable[..., Report]
 SAMPLES = Path(__file__).parent.parent / "samples"
@@ -127,8 +128,8 @@ def test_json_form_is_valid(diagnose: Diagnose, path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*POSITIVE, *REAL], ids=folder)
 def test_evidence_quotes_the_input(diagnose: Diagnose, path: Path) -> None:
-    """What a finding quotes stands in the input, in the lines that it names."""
-    data = path.read_text(encoding="utf-8", errors="backslashreplace")
+    """What a finding quotes stands in the input, colours aside."""
+    data = strip_ansi(path.read_text(encoding="utf-8", errors="backslashreplace"))
     for finding in diagnose(data, show_all=True).findings:
         assert finding.evidence
         assert all(squeezed(line) in squeezed(data) for line in finding.evidence)

@@ -118,9 +118,10 @@ def test_many_long_fixes_are_cut_to_lines():
     fixes = tuple(Fix(f"way {n}", commands=(f"run {n}",), steps=("a", "b", "c")) for n in range(9))
     report = replace(SEED_REPORT, findings=(replace(SEED, fixes=fixes),) * 3)
     short = render(report, "markdown")
-    assert len(short.splitlines()) < 60
+    assert len(short.splitlines()) <= 80
     assert "run 0" in short
     assert "run 8" not in short
+    assert "(`vllm-triage --all` shows them in full)" in short
     assert render(report, "markdown", Options(show_all=True)).count("run 8") == 3
 
 
@@ -137,3 +138,27 @@ def test_context_quotes_the_lines_around_the_numbered_one():
     finding = replace(SEED, evidence=("before", f"ValueError: {SEED.message}", "after"))
     text = render(replace(SEED_REPORT, findings=(finding,)), "markdown", Options(context=1))
     assert f"   | before\n87 | ValueError: {SEED.message}\n   | after\n" in text
+
+
+def test_all_fixes_are_in_full_where_they_fit():
+    """A fix that has only steps is no use without them, so all are shown as long as the page is not too long."""
+    fixes = tuple(Fix(f"way {n}", steps=(f"step {n}",)) for n in range(5))
+    text = render(replace(SEED_REPORT, findings=(replace(SEED, fixes=fixes),)), "markdown")
+    assert all(f"- step {n}\n" in text for n in range(5))
+    assert "--all" not in text.split("way 0")[1].split("1 root cause")[0]
+
+
+def test_what_stands_between_backticks_is_code():
+    """A check and a step name logs and commands in backticks: code in Markdown too, not escaped ticks."""
+    fix = Fix("x", verify="the log reaches `Application startup complete`", steps=("run `a_b *c*` <now>",))
+    text = render(replace(SEED_REPORT, findings=(replace(SEED, fixes=(fix,)),)), "markdown")
+    assert "Then check: the log reaches `Application startup complete`\n" in text
+    assert "- run `a_b *c*` &lt;now&gt;\n" in text
+    assert "\\`" not in text
+
+
+def test_a_check_to_run_is_code_on_one_line():
+    """A command that verifies a fix stands behind its label."""
+    fix = Fix("x", verify="curl -fsS http://localhost:8000/health")
+    text = render(replace(SEED_REPORT, findings=(replace(SEED, fixes=(fix,)),)), "markdown")
+    assert "Then check: `curl -fsS http://localhost:8000/health`\n" in text

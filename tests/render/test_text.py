@@ -8,7 +8,18 @@ from dataclasses import replace
 from unittest import mock
 
 import pytest
-from report_examples import EMPTY, EXAMPLES, HEALTHY, MANY_FIXES, SEED, SEED_ALL, SEED_REPORT, SEVERAL_CAUSES, UNKNOWN
+from report_examples import (
+    EMPTY,
+    EXAMPLES,
+    HEALTHY,
+    MANY_FIXES,
+    SEED,
+    SEED_ALL,
+    SEED_REPORT,
+    SEED_RUN,
+    SEVERAL_CAUSES,
+    UNKNOWN,
+)
 from rich.cells import cell_len
 
 from triage.model import Fix, InputFacts
@@ -44,9 +55,9 @@ def test_commands_are_whole_in_column_0_between_blank_lines(width):
 def test_prose_stays_within_the_width(name, width):
     """No line is wider than the terminal but commands, one-line findings and single long words."""
     report = EXAMPLES[name]
-    commands = {c for f in report.findings for fix in f.fixes for c in (*fix.commands, fix.verify)}
+    commands = {c for f in report.findings for fix in f.fixes for c in fix.commands}
     for line in _text(report, width=width).splitlines():
-        if line in commands or " error: " in line or "/var/log/pods" in line:
+        if line in commands or re.match(r"\S+:\d+: ", line):
             continue
         assert cell_len(line) <= width, line
 
@@ -221,12 +232,99 @@ def test_limits_that_were_hit_are_reported():
     assert "limit  line 17 is longer than 1 MiB" in _text(MANY_FIXES)
 
 
-def test_a_check_to_run_is_a_command_and_one_to_look_for_is_prose():
-    """A command that verifies a fix stands alone in column 0; a sentence stands behind its label."""
-    fixes = (Fix("a", verify="hf auth whoami"), Fix("b", verify="the log reaches `Application startup complete`"))
-    lines = _text(replace(SEED_REPORT, findings=(replace(SEED, fixes=fixes),))).splitlines()
-    assert lines[lines.index("hf auth whoami") - 1] == ""
-    assert "       then check: the log reaches `Application startup complete`" in lines
+def test_a_check_does_not_look_like_a_repair():
+    """A check stands behind its label on one line, whether to run or to look for; column 0 is for what repairs."""
+    check = "curl -fsS http://localhost:8000/health --retry 30 --retry-delay 5 --retry-connrefused"
+    fixes = (
+        Fix("a", commands=("repair",), verify=check),
+        Fix("b", verify="the log reaches `Application startup complete`"),
+    )
+    report = replace(SEED_REPORT, findings=(replace(SEED, fixes=fixes),))
+    for width in (None, 60):
+        lines = _text(report, width=width).splitlines()
+        assert f"       then check: {check}" in lines
+        assert "repair" in lines
+    assert "       then check: the log reaches `Application startup complete`" in _text(report).splitlines()
+    assert f"       then check: {check}\n" in _text(report, color=True)
+
+
+def test_the_safety_tag_stands_right_behind_the_title():
+    """Two blanks behind the title on every width, on a line of its own only where it does not fit."""
+    fix = Fix("do it", safety="safe")
+    report = replace(SEED_REPORT, findings=(replace(SEED, fixes=(fix,)),))
+    for width in (None, 40, 80, 200):
+        assert "fix 1  do it  [safe]\n" in _text(report, width=width)
+    long = replace(SEED, fixes=(replace(fix, title="word " * 6 + "end"),))
+    assert "       [safe]\n" in _text(replace(SEED_REPORT, findings=(long,)), width=40)
+
+
+def test_a_compose_service_is_no_pod():
+    """The word pod is for Kubernetes; a service's name stands behind `in`."""
+    finding = replace(SEED, pod="llm-1")
+    for deployment, said in ((None, "in llm-1"), ("compose", "in llm-1"), ("kubernetes", "pod llm-1")):
+        text = _text(replace(SEED_REPORT, findings=(finding,), runs=(replace(SEED_RUN, deployment=deployment),)))
+        assert f"APIServer pid 214 {said}   vLLM 0.33.0" in text
+
+
+def test_starts_are_counted_for_each_log_and_pod():
+    """Two files with a start each are no restart; the second start of the same log is."""
+    runs = [replace(SEED_RUN, source=source, pod=pod) for source, pod in (("a", None), ("b", "x"), ("b", "y"))]
+    for run in range(3):
+        text = _text(replace(SEED_REPORT, findings=(replace(SEED, run=run),), runs=tuple(runs)))
+        assert not re.search(r"start \d of", text)
+    again = (*runs, replace(runs[1]))
+    text = _text(replace(SEED_REPORT, findings=(replace(SEED, run=3),), runs=again))
+    assert "   start 2 of 2\n" in text
+
+
+def test_an_unknown_release_names_the_option_that_says_it():
+    """The mend stands where the lack is told."""
+    run = replace(SEED_RUN, vllm_version=None)
+    assert "vLLM release unknown (--vllm-version V)" in _text(replace(SEED_REPORT, runs=(run,)))
+
+
+def test_a_long_path_is_cut_in_its_middle():
+    """On a narrow terminal the file's beginning and its end with the line stay; in a pipe all of it does."""
+    path = "/var/log/pods/ml-serving_vllm-qwen3-0_5c1b2d3e/vllm/previous/container-0.log"
+    report = replace(SEED_REPORT, findings=(replace(SEED, source=path),))
+    line = next(line for line in _text(report, width=60).splitlines() if "-->" in line)
+    assert cell_len(line) <= 60
+    assert line.startswith("  --> /var/log/pods/")
+    assert line.endswith("/container-0.log:87")
+    assert f"--> {path}:87" in _text(report)
+
+
+def test_a_cut_list_of_values_leaves_no_quote_open():
+    """A title or step too long is cut between its values."""
+    values = ", ".join(f"'value-{n}'" for n in range(100))
+    for fix in (Fix(f"choose one of {values}"), Fix("x", steps=(f"choose one of {values}",))):
+        text = _text(replace(SEED_REPORT, findings=(replace(SEED, fixes=(fix,)),)))
+        line = next(line for line in text.splitlines() if "choose one of" in line)
+        assert re.search(r"'value-\d+' \[\.\.\. \d+ more characters\]", line)
+        assert line.count("'") % 2 == 0
+
+
+def test_a_report_keeps_to_45_lines():
+    """Commands of pods take a line an item; what comes behind them is folded rather than the report longer."""
+    command = "args:\n" + "\n".join(f"  - --flag-{n}" for n in range(12))
+    fixes = tuple(Fix(f"way {n}", commands=(command,), steps=("a", "b"), verify="c") for n in range(4))
+    report = replace(SEED_REPORT, findings=(replace(SEED, fixes=fixes),) * 4)
+    assert len(_text(report).splitlines()) <= 45
+    assert len(_text(SEVERAL_CAUSES).splitlines()) <= 45
+
+
+def test_the_number_stands_at_the_error_not_at_the_code_that_raises_it():
+    """A traceback shows its code, with the message in quotes, above the error; the line's number is the error's."""
+    evidence = (f'    raise ValueError("{SEED.message}")', f"ValueError: {SEED.message}", "after")
+    text = _text(replace(SEED_REPORT, findings=(replace(SEED, evidence=evidence),)), context=1)
+    assert f'   | raise ValueError("{SEED.message}")\n87 | ValueError: {SEED.message}\n   | after\n' in text
+
+
+def test_the_number_stands_at_a_relayed_message():
+    """An error that quotes the message in quotes of its own is the line meant."""
+    evidence = ("    raise RuntimeError(", f"RuntimeError: Worker failed with error '{SEED.message}'")
+    text = _text(replace(SEED_REPORT, findings=(replace(SEED, evidence=evidence),)), context=1)
+    assert "87 | RuntimeError: Worker failed" in text
 
 
 def test_a_wrapped_quote_is_not_coloured_like_its_gutter():

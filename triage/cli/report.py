@@ -38,7 +38,7 @@ from triage.pipeline import (
     present_line,
 )
 
-EXIT_BY_STATUS = {"healthy": 0, "cause_found": 1, "ununreadable": 3, "insufficient_evidence": 3}
+EXIT_BY_STATUS = {"healthy": 0, "cause_found": 1, "unknown_failure": 3, "insufficient_evidence": 3}
 """Exit status with ``--exit-code``."""
 
 

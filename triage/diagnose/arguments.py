@@ -10,32 +10,10 @@ from dataclasses import dataclass, field
 from packaging.version import Version
 
 from triage.diagnose import quoting
+from triage.diagnose.flags import BOOLEANS, JSON_LISTS, REPEATED, Span, flag_name, is_end, spans
 from triage.diagnose.quoting import UnquotableError
 from triage.diagnose.words import SECRET_FLAGS, Word, literal, variable
 from triage.model import Scalar
-
-SHORT: Mapping[str, str] = {
-    "-ac": "--attention-config",
-    "-asc": "--api-server-count",
-    "-cc": "--compilation-config",
-    "-dcp": "--decode-context-parallel-size",
-    "-dp": "--data-parallel-size",
-    "-dpa": "--data-parallel-address",
-    "-dpb": "--data-parallel-backend",
-    "-dpl": "--data-parallel-size-local",
-    "-dpn": "--data-parallel-rank",
-    "-dpp": "--data-parallel-rpc-port",
-    "-dpr": "--data-parallel-start-rank",
-    "-ep": "--enable-expert-parallel",
-    "-n": "--nnodes",
-    "-pcp": "--prefill-context-parallel-size",
-    "-pp": "--pipeline-parallel-size",
-    "-q": "--quantization",
-    "-r": "--node-rank",
-    "-sc": "--speculative-config",
-    "-tp": "--tensor-parallel-size",
-}
-"""Short forms, from the argument parser of vLLM 0.33.0 (``engine/arg_utils.py``)."""
 
 DOTTED_SINCE = Version("0.9.0")
 """First release whose parser takes ``--speculative-config.method``."""
@@ -44,17 +22,8 @@ NEGATION_SINCE = Version("0.8.5")
 """First release with ``--no-...`` for every switch; before it the prefix cache alone has one."""
 
 _MODULE_DEPTH = 6
-_STORE_BOOLEAN = frozenset(
-    {"enable_chunked_prefill", "multi_step_stream_outputs", "disable_logprobs_during_spec_decoding"}
-)
-_JSON_LISTS = frozenset({"allowed_origins", "allowed_methods", "allowed_headers"})
-_REPEATED = frozenset({"middleware"})
 _PAIRS = frozenset({"limit_mm_per_prompt"})
 _MODEL = frozenset({"model", "model_tag"})
-_SWITCHES = re.compile(
-    r"--(?:(?:no|enable|disable)-[\w-]+|enforce-eager|trust-remote-code|headless|skip-tokenizer-init|language-model-only"
-    r"|calculate-kv-scales|fully-sharded-loras|return-tokens-as-token-ids|allow-credentials|async-scheduling)"
-)
 _NEGATIVE = re.compile(r"-\d[\d.]*")
 
 
@@ -103,19 +72,21 @@ class Arguments:
         if dot and self._set_inside(base, path, value):
             return
         if dot and not self.release.dotted():
-            self.words += [literal(base), literal(json.dumps(_nested(path, value)))]
+            self._append([literal(base), literal(json.dumps(_nested(path, value)))])
             return
         if isinstance(value, bool):
             self._switch(flag, value)
             return
         text = plain(value)
-        spans = self._spans(flag)
-        if not spans:
-            self.words += _words(flag, text)
+        # A key by itself would take the place of the whole value.
+        found = self._spans(flag) if dot else self._spans_inside(flag)
+        if not found:
+            self._append(_words(flag, text))
             return
-        start, _ = spans[0]
-        name, equals, _ = (self.words[start].value or "").partition("=")
-        self._replace(spans, [literal(f"{name}={text}")] if equals else _words(name, text))
+        name, equals, _ = self.words[found[0].start].start.partition("=")
+        if name.startswith("-O") or (not dot and flag_name(name) != flag):
+            name, equals = flag, ""
+        self._replace(found, [literal(f"{name}={text}")] if equals else _words(name, text))
 
     def unset(self, flag: str) -> bool:
         """Take a flag and its values away, in every spelling.
@@ -128,21 +99,29 @@ class Arguments:
         """
         base, dot, path = flag.partition(".")
         inside = bool(dot) and self._unset_inside(base, path)
-        spans = self._spans(flag)
-        self._replace(spans, [])
-        return inside or bool(spans)
+        found = self._spans(flag) if dot else self._spans_inside(flag)
+        self._replace(found, [])
+        return inside or bool(found)
+
+    def model(self) -> Word | None:
+        """The first positional."""
+        return next((self.words[span.start] for span in spans(self.words, self.args) if span.flag is None), None)
+
+    def gives(self, flag: str) -> bool:
+        """Whether a flag, or for a whole one a key of it, stands there."""
+        return bool(self._spans(flag) if "." in flag else self._spans_inside(flag))
 
     def _switch(self, flag: str, on: bool) -> None:
         negated = f"--no-{flag[2:]}"
-        spans = sorted(self._spans(flag) + self._spans(negated))
+        found = sorted(self._spans(flag) + self._spans(negated))
         if on:
             words = [literal(flag)]
         else:
             words = [literal(negated)] if self.release.negates(flag) else []
-        if spans:
-            self._replace(spans, words)
+        if found:
+            self._replace(found, words)
         else:
-            self.words += words
+            self._append(words)
 
     def _set_inside(self, base: str, path: str, value: Scalar) -> bool:
         found = self._object(base)
@@ -180,10 +159,10 @@ class Arguments:
 
     def _object(self, base: str) -> tuple[int, int, dict[str, object], bool] | None:
         """The JSON object that a flag is given: its words' places, content, and whether it is written tightly."""
-        spans = self._spans(base)
-        if not spans:
+        found = self._spans(base)
+        if not found:
             return None
-        start, end = spans[-1]
+        start, end, _ = found[-1]
         _, equals, text = (self.words[start].value or "").partition("=")
         value = text if equals else (self.words[start + 1].value if end > start + 1 else None)
         if (
@@ -205,53 +184,30 @@ class Arguments:
         name, equals, _ = (self.words[start].value or "").partition("=")
         self.words[start:end] = [literal(f"{name}={written}")] if equals else [literal(name), literal(written)]
 
-    def _replace(self, spans: Sequence[tuple[int, int]], words: list[Word]) -> None:
-        for start, end in reversed(spans[1:]):
-            del self.words[start:end]
-        if spans:
-            start, end = spans[0]
-            self.words[start:end] = words
+    def _replace(self, found: Sequence[Span], words: list[Word]) -> None:
+        """Put words in the place of the first of the spans, and take the others away; the model stays the model."""
+        model = self.model()
+        for span in reversed(found[1:]):
+            del self.words[span.start : span.end]
+        if found:
+            self.words[found[0].start : found[0].end] = words
+        if model is not None and self.model() is not model:
+            # The flag before now takes the model for one of its values.
+            place = next(place for place, word in enumerate(self.words) if word is model)
+            self.words.insert(0, self.words.pop(place))
 
-    def _spans(self, flag: str) -> list[tuple[int, int]]:
-        """Where a flag stands, each with its values: from the first word to behind the last."""
-        spans = []
-        for start, word in enumerate(self.words):
-            if is_flag(word) and flag_name(word.value or "") == flag:
-                end = start + 1
-                if "=" not in (word.value or ""):
-                    most = self._values(flag)
-                    while end < len(self.words) and end - start <= most and not is_flag(self.words[end]):
-                        end += 1
-                spans.append((start, end))
-        return spans
+    def _append(self, words: list[Word]) -> None:
+        # Behind "--" all words are positionals.
+        end = next((place for place, word in enumerate(self.words) if is_end(word)), len(self.words))
+        self.words[end:end] = words
 
-    def _values(self, flag: str) -> int:
-        known = self.args.get(name_of(flag))
-        if isinstance(known, list):
-            return len(known) if name_of(flag) not in _JSON_LISTS else 1
-        if isinstance(known, bool) and name_of(flag) not in _STORE_BOOLEAN:
-            return 0
-        return 0 if known is None and _SWITCHES.fullmatch(flag) else 1
+    def _spans(self, flag: str) -> list[Span]:
+        """Where a flag stands, each with its values."""
+        return [span for span in spans(self.words, self.args) if span.flag == flag]
 
-
-def is_flag(word: Word) -> bool:
-    """Whether a word is a flag, not a value (a negative number is one)."""
-    value = word.value
-    return value is not None and value.startswith("-") and value != "-" and not _NEGATIVE.fullmatch(value)
-
-
-def flag_name(text: str) -> str:
-    """A flag in its long form with dashes: ``-tp``, ``--max_num_seqs=4`` and ``--max-num-seqs`` are one each."""
-    flag = text.partition("=")[0]
-    if flag in SHORT:
-        return SHORT[flag]
-    base, dot, path = flag.partition(".")
-    return base.replace("_", "-") + dot + path
-
-
-def name_of(flag: str) -> str:
-    """The argument's name for a flag: ``--max-num-seqs`` to ``max_num_seqs``."""
-    return flag.lstrip("-").replace("-", "_")
+    def _spans_inside(self, flag: str) -> list[Span]:
+        """Where a flag or one of its keys (``--flag.key``) stands."""
+        return [span for span in spans(self.words, self.args) if span.flag and span.flag.partition(".")[0] == flag]
 
 
 def plain(value: object) -> str:
@@ -286,7 +242,7 @@ def _rebuilt(flag: str, name: str, value: object, release: Release) -> Iterable[
     if isinstance(value, bool):
         if value:
             return [literal(flag)]
-        if name in _STORE_BOOLEAN and release.version is not None and release.version < NEGATION_SINCE:
+        if name in BOOLEANS and release.version is not None and release.version < NEGATION_SINCE:
             return [literal(flag), literal("False")]
         if release.negates(flag):
             return [literal(f"--no-{flag[2:]}")]
@@ -296,11 +252,11 @@ def _rebuilt(flag: str, name: str, value: object, release: Release) -> Iterable[
         if name in _PAIRS and old:
             return [literal(flag), literal(",".join(f"{key}={plain(item)}" for key, item in value.items()))]
         return [literal(flag), literal(json.dumps(value, ensure_ascii=False))]
-    if isinstance(value, list) and name not in _JSON_LISTS:
+    if isinstance(value, list) and name not in JSON_LISTS:
         items = [plain(item) for item in value]
         if not items or any(item.startswith("-") and not _NEGATIVE.fullmatch(item) for item in items):
             raise CannotEditError(f"{name} cannot be written as a flag")
-        if name in _REPEATED:
+        if name in REPEATED:
             return [word for item in items for word in _words(flag, item)]
         return [literal(flag), *(literal(item) for item in items)]
     return _words(flag, plain(value))

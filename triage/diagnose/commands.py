@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from triage.diagnose import quoting
-from triage.diagnose.arguments import Arguments, CannotEditError, Release, name_of, plain
+from triage.diagnose.arguments import Arguments, CannotEditError, Release, plain
+from triage.diagnose.flags import name_of
 from triage.diagnose.launches import (
     MODULE,
     SERVE_SINCE,

@@ -9,9 +9,10 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from triage.diagnose import quoting
-from triage.diagnose.arguments import Release, name_of
+from triage.diagnose.arguments import Release
 from triage.diagnose.commands import Change, environment, render
 from triage.diagnose.expressions import ExpressionError, MissingName, evaluate, fill, unfilled, visible
+from triage.diagnose.flags import flag_name, name_of
 from triage.diagnose.launches import CUT
 from triage.diagnose.quoting import UnquotableError
 from triage.model import Catalogue, Cause, Fix, FixRecipe, Idiom, RunFacts, Scalar

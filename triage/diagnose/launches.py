@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
-from triage.diagnose import quoting
-from triage.diagnose.arguments import Arguments, CannotEditError, Release, flag_name, is_flag, rebuild
+from triage.diagnose import environments, quoting
+from triage.diagnose.arguments import Arguments, CannotEditError, Release, rebuild
+from triage.diagnose.flags import flag_name, is_end, is_flag, spans
 from triage.diagnose.words import Word, assignment, literal, read_word, without_secrets
 from triage.model import CommandBasis, Idiom, RunFacts
 
@@ -81,15 +82,16 @@ class CommandLine:
     def served(self, *, positional: bool) -> list[Word]:
         """The arguments with the model first: by position, or behind ``--model``."""
         words = list(self.arguments.words)
-        model: Word | None = None
-        if words and not is_flag(words[0]):
-            model = words.pop(0)
+        model = self.arguments.model()
+        if model is not None:
+            words = [word for word in words if word is not model]
+            if words and is_end(words[-1]):
+                words.pop()
         else:
             for place, word in enumerate(words):
-                value = word.value or ""
-                if is_flag(word) and flag_name(value) == "--model":
-                    if "=" in value:
-                        model, words[place : place + 1] = literal(value.partition("=")[2]), []
+                if is_flag(word) and flag_name(word.start) == "--model":
+                    if "=" in word.start:
+                        model, words[place : place + 1] = word.behind(f"{word.start.partition('=')[0]}="), []
                     elif place + 1 < len(words):
                         model = words[place + 1]
                         del words[place : place + 2]
@@ -97,6 +99,10 @@ class CommandLine:
         if model is None:
             return words
         return [model, *words] if positional else [literal("--model"), model, *words]
+
+    def environment(self) -> environments.Environment:
+        """The variables that it gives its process."""
+        return environments.read(self.head, self.idiom)
 
     def set_variable(self, name: str, value: str | None) -> None:
         """Set a variable of the process (None: take it away).
@@ -117,8 +123,13 @@ class CommandLine:
             while place and place < len(kept) and (values[place] or "").startswith("-"):
                 place += 1
             self.head.insert(place, assignment(name, value))
-        elif not removed:
-            self.head[0:0] = [literal("env"), literal("-u"), literal(name)]
+        elif not removed and name not in self.environment().removed:
+            values = [word.value for word in self.head]
+            place = 1 if values[:1] == ["env"] else 0
+            while place and values[place : place + 1] == ["-u"]:
+                place += 2
+            unset = [literal("-u"), literal(quoting.variable_name(name))]
+            self.head[place:place] = unset if place else [literal("env"), *unset]
 
     def pass_variable(self, name: str) -> None:
         """Hand a variable of the user's shell on to the container.
@@ -154,10 +165,11 @@ def shown(facts: RunFacts, release: Release) -> CommandLine | None:
     """
     if not facts.launch:
         return None
-    words = without_secrets(read_word(word) for word in facts.launch)
+    read = [read_word(word) for word in facts.launch]
+    words = without_secrets(read)
     values = [word.value or "" for word in words]
     behind, idiom = _behind_program(values)
-    if behind is None:
+    if behind is None or _hides_model(read[behind:], facts):
         return None
     arguments = Arguments(words[behind:], release, facts.args)
     positional = values[behind - 1] == "serve"
@@ -209,6 +221,14 @@ def complain_of_gaps(facts: RunFacts) -> None:
 def is_server_only(name: str) -> bool:
     """Whether an argument is the server's and not the engine's, so that ``LLM(...)`` does not take it."""
     return bool(_SERVER_ONLY.fullmatch(name))
+
+
+def _hides_model(words: list[Word], facts: RunFacts) -> bool:
+    """Whether the model may be among the keys behind ``--api-key``, where it would be taken for one of them."""
+    found = list(spans(words, facts.args))
+    if any(span.flag in (None, "--model", "--config") for span in found):
+        return False
+    return any(span.flag == "--api-key" and span.end - span.start > 2 for span in found)
 
 
 def _behind_program(values: list[str]) -> tuple[int | None, Idiom]:

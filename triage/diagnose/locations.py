@@ -6,10 +6,15 @@ from collections.abc import Iterable, Mapping
 
 import regex
 from packaging.version import InvalidVersion, Version
+from rapidfuzz import fuzz
 
 from triage.diagnose.observations import Observation
 from triage.model import CauseSite, Frame, Location, RunFacts
 
+SAME_WORDING = 70.0
+"""Similarity (0 to 100) from which a site's template counts as the wording that was met."""
+
+_HOLE = regex.compile(r"\{[^{}]*\}")
 _PACKAGE = regex.compile(r"(?:^|/)(?:site|dist)-packages/(.+)$")
 _PACKAGES = regex.compile(r"(?:^|/)((?:vllm|torch|transformers|huggingface_hub|ray|pydantic)/.+\.py)$")
 
@@ -61,7 +66,9 @@ def locate(observation: Observation, facts: RunFacts) -> tuple[Location | None, 
         found = _in_release(observation.match.cause.sites, facts.vllm_version)
     if not found:
         return None, vllm_frame
-    (version, line), site = max(found, key=lambda pair: Version(pair[0][0]))
+    # One text may be both logged and raised; the raise statement is the one that an exception came from.
+    raised_as = (observation.statement.class_name or "").rpartition(".")[2]
+    (version, line), site = max(found, key=lambda pair: (Version(pair[0][0]), pair[1].class_name == raised_as))
     return Location(site.file, line, site.function, version, "catalogue", _url(site.file, line, version)), vllm_frame
 
 
@@ -96,8 +103,15 @@ def _sites(observation: Observation) -> list[CauseSite]:
     match = observation.match
     if match is None:
         return []
-    wanted = match.template.text if match.template else None
-    return [site for site in match.cause.sites if site.template == wanted]
+    if match.template is None:
+        return list(match.cause.sites)
+    wanted = _words(match.template.text)
+    return [site for site in match.cause.sites if fuzz.ratio(_words(site.template), wanted) >= SAME_WORDING]
+
+
+def _words(template: str) -> str:
+    """A template's own words: the sources and the record may name its holes differently."""
+    return " ".join(_HOLE.sub(" ", template).split()).lower()
 
 
 def _is_in(site: CauseSite, frame: Frame) -> bool:

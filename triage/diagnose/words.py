@@ -1,8 +1,8 @@
 """Words of a command: literal text, or text with variables in it, written for each place.
 
-A word of ``RunFacts.launch`` is written as a shell needs it: plain, in single quotes, or in double quotes where a
-variable stands in it. A word in any other form is taken for literal text, so that nothing in a log can
-become shell syntax.
+A word of ``RunFacts.launch`` is written as a shell needs it: plain, in single quotes, in double quotes where a
+variable stands in it, or with backslashes where the shell had a pattern to fill in (``*``, ``{a,b}``). A word in any
+other form is taken for literal text, so that nothing in a log can become shell syntax.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from triage.diagnose import quoting
 from triage.diagnose.quoting import UnquotableError
 
 _PLAIN = re.compile(r"[\w@%+=:,./^-]+", re.ASCII)
-_TILDE = re.compile(r"~(/[\w@%+=:,./^-]*)", re.ASCII)
+_TILDE = re.compile(r"([A-Za-z_]\w{0,80}=)?(~(?:[a-z_][\w-]{0,31})?)((?:/[\w@%+=:,./^-]*)?)", re.ASCII)
+_ESCAPED = re.compile(r"(?:[\w@%+=:./^-]|\\[^\w])+", re.ASCII)
 _DOUBLE = re.compile(r'([A-Za-z_]\w{0,80}=)?"((?:[^"\\$`!]|\\["\\$`]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})*)"', re.ASCII)
 _PIECE = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)\}?|\\(?P<escaped>.)|(?P<text>[^$\\]+)", re.ASCII)
 _ASSIGNED = re.compile(r"([A-Za-z_]\w{0,80}=)('.*)", re.ASCII | re.DOTALL)
@@ -26,6 +27,8 @@ _SECRET_NAME = re.compile(
 _SECRET_VALUE = re.compile(r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,})")
 SECRET_FLAGS = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
 """Flags whose value is never printed, and the variable that stands for it."""
+
+_SEVERAL_KEYS = frozenset({"--api-key"})
 
 
 class Word(NamedTuple):
@@ -48,11 +51,33 @@ class Word(NamedTuple):
         """The word as an item of ``args:``, a variable as ``$(NAME)``."""
         if (value := self.value) is not None:
             return quoting.for_kubernetes(value)
-        return quoting.for_yaml("".join(f"$({text})" if on else text.replace("$", "$$") for on, text in self.pieces))
+        pieces = self._named_pieces()
+        return quoting.for_yaml("".join(f"$({text})" if on else text.replace("$", "$$") for on, text in pieces))
 
     def compose(self) -> str:
         """The word as an item of ``command:``, a variable as ``${NAME}``."""
-        return quoting.for_yaml("".join(f"${{{text}}}" if on else text.replace("$", "$$") for on, text in self.pieces))
+        pieces = self._named_pieces()
+        return quoting.for_yaml("".join(f"${{{text}}}" if on else text.replace("$", "$$") for on, text in pieces))
+
+    def behind(self, prefix: str) -> Word:
+        """The word without what it starts with (``NAME=``).
+
+        Raises:
+            UnquotableError: what is left has no form of its own.
+        """
+        rest = [(active, text) for active, text in self.pieces]
+        if not self.start.startswith(prefix):
+            raise UnquotableError(f"does not begin with {prefix!r}")
+        rest[0] = (False, rest[0][1][len(prefix) :])
+        pieces = tuple(piece for piece in rest if piece[1])
+        if all(not active for active, _ in pieces):
+            return literal("".join(text for _, text in pieces))
+        if not self.written.startswith(prefix):
+            raise UnquotableError(f"has a variable behind {prefix!r}")
+        return Word(pieces, self.written[len(prefix) :])
+
+    def _named_pieces(self) -> tuple[tuple[bool, str], ...]:
+        return tuple((active, quoting.variable_name(text) if active else text) for active, text in self.pieces)
 
 
 def literal(text: str) -> Word:
@@ -90,7 +115,11 @@ def read_word(written: str) -> Word:
     if _PLAIN.fullmatch(written):
         return Word(((False, written),), written)
     if tilde := _TILDE.fullmatch(written):
-        return Word(((True, "HOME"), (False, tilde[1])), written)
+        # "~user" is no variable: it can be kept for a shell, and for nothing else.
+        home = (True, "HOME" if tilde[2] == "~" else tilde[2])
+        return Word(tuple(piece for piece in ((False, tilde[1] or ""), home, (False, tilde[3])) if piece[1]), written)
+    if _ESCAPED.fullmatch(written):
+        return literal(re.sub(r"\\(.)", r"\1", written))
     if double := _DOUBLE.fullmatch(written):
         return Word(tuple(_pieces(double[1] or "", double[2])), written)
     named = _ASSIGNED.fullmatch(written)
@@ -104,17 +133,27 @@ def read_word(written: str) -> Word:
     return literal(written)
 
 
+def is_pattern(written: str) -> bool:
+    """Whether a word of a launch command was for the shell to fill in; ``read_word`` takes it for what it is."""
+    return "\\" in written and not _TILDE.fullmatch(written) and bool(_ESCAPED.fullmatch(written))
+
+
 def without_secrets(words: Iterable[Word]) -> list[Word]:
     """The words with secret values replaced by variables, by flag, by variable name or by their look."""
     kept: list[Word] = []
     flag: str | None = None
+    last: Word | None = None
     for word in words:
         value = word.value
         name, equals, _ = (value or "").partition("=")
-        if flag is not None and value is not None and not value.startswith("-"):
-            # A flag may take several keys; one variable stands for them.
-            if kept[-1].value is not None:
-                kept.append(variable(SECRET_FLAGS[flag]))
+        # A key that begins with a tilde is one all the same.
+        home = any(active and text.startswith("~") for active, text in word.pieces)
+        if flag is not None and (value is not None or home) and not word.start.startswith("-"):
+            # Some flags take several keys; one variable stands for them.
+            if kept[-1] is not last:
+                last = variable(SECRET_FLAGS[flag])
+                kept.append(last)
+            flag = flag if flag in _SEVERAL_KEYS else None
             continue
         flag = name.replace("_", "-") if name.replace("_", "-") in SECRET_FLAGS and not equals else None
         if equals and name.replace("_", "-") in SECRET_FLAGS:

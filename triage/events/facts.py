@@ -125,7 +125,8 @@ class FactsCollector:
         if dump is not None:
             args, unusable = dict(dump.values), tuple(dump.unusable)
         elif launch is not None:
-            args = facts_launch.launch_args(launch)
+            dump = facts_launch.launch_args(launch)
+            args, unusable = dump.values, tuple(dump.unusable)
         engine = {**self._defaults, **self._engine}
         version = self._version
         basis: Basis | None = "log" if version else None
@@ -187,7 +188,8 @@ class FactsCollector:
     def _continue_command(self, record: Record) -> bool:
         """Whether a record belongs to a command with backslashes that was begun."""
         text = record.text
-        if record.level is None and len(self._begun) < CONTINUATION_LIMIT and self._begun[-1].rstrip().endswith("\\"):
+        begun = len(self._begun) < CONTINUATION_LIMIT and self._begun[-1].rstrip().endswith("\\")
+        if begun and record.level is None and facts_launch.may_continue(text):
             if text.strip():
                 self._begun.append(text.strip().removeprefix("> "))
             if text.rstrip().endswith("\\") or not text.strip():

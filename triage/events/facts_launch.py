@@ -1,31 +1,25 @@
 """The command that started vLLM, where the log or the paste shows it.
 
 A line is a launch when, behind a shell's prompt or by itself, it runs ``vllm serve``, the API server's module,
-or a container of an image of vLLM. It is kept as words, each as a shell would need it again, in one of four forms:
-
-- plain: ``--max-num-seqs``, ``~/models/x``
-- quoted with single quotes, as ``shlex.quote`` does: ``'{"method": "ngram"}'``
-- in double quotes, where a variable stands in it: ``"$HOME/x:/x"``
-- ``NAME=`` and one of these, in front of the program
-
-What a shell would run inside a word (``$(...)``, backquotes) is never kept: then there is no launch.
+or a container of an image of vLLM. It is kept as words, in the forms of ``facts_words``.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from triage.events import facts_flags
+from triage.events.facts_values import Dump
+from triage.events.facts_words import ASSIGNMENT, shell_words, windows_words
 from triage.model import Idiom
 
 LINE_LIMIT = 16_000
 """Characters of a launch command, continuation lines and all."""
 
-WORDS_LIMIT = 400
-"""Words of a launch command."""
+PLAIN_LIMIT = 2
+"""Words without a dash that a continuation line may begin with: a flag's value and the model."""
 
 COMMANDS_LIMIT = 8
 """Commands on one line that are looked at."""
@@ -46,12 +40,12 @@ _PROMPT = re.compile(
     re.VERBOSE,
 )
 _VENV = re.compile(r"\s{0,8}\([\w.\-/]{1,60}\)\s+(?=vllm |python|docker |podman |sudo |[A-Z_]+=)")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,80})=")
-_PLAIN = re.compile(r"[\w@%+=:,./^-]+", re.ASCII)
-_TILDE = re.compile(r"~/[\w@%+=:,./^-]*", re.ASCII)
-_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w{0,80}|\{[A-Za-z_]\w{0,80}\})", re.ASCII)
-# Harmless enough to be kept as what they stand for.
-_SUBSTITUTES = {"$(pwd)": "$PWD", "`pwd`": "$PWD", "${PWD}": "$PWD"}
+# What a line of output begins with: an exception's class or a program's name, a signal, a traceback, a clock.
+_NO_ARGUMENT = re.compile(
+    r"[\w./\[\]-]{0,200}:(?:\s|$)|\d{4}-\d\d-\d\d\b|\d\d:\d\d:\d\d\b|[\w.]{0,200}(?:Error|Exception|Interrupt|Exit|Warning)$"
+    r"|(?:Traceback|File|During|The above|Killed|Terminated|Aborted|Segmentation|Bus error|Process|DEBUG|INFO|WARNING"
+    r"|ERROR|CRITICAL)\b|[(\[<=*+^]"
+)
 _BEFORE = frozenset({"sudo", "nohup", "exec", "env", "time", "srun", "uv", "run", "-E", "-u", "--no-sync", "--rm"})
 _RUNTIMES = frozenset({"docker", "podman", "nerdctl"})
 # Options of "docker run" that take no value.
@@ -94,6 +88,18 @@ def may_be_launch(text: str) -> bool:
     return len(text) <= LINE_LIMIT and any(mark in text for mark in _MARKS) and "vllm" in text
 
 
+def may_continue(line: str) -> bool:
+    """Whether a line behind a backslash goes on with the command: arguments, not an error or a sentence."""
+    text = line.strip().removeprefix("> ").strip()
+    words = text.split()
+    if not words or text[0] in "-'\"$|&>#" or re.match(r"\d>", text):
+        return True
+    if _NO_ARGUMENT.match(text):
+        return False
+    plain = next((place for place, word in enumerate(words) if word[0] in "-'\"$|&>#\\"), len(words))
+    return plain <= PLAIN_LIMIT or any(mark in text for mark in _MARKS)
+
+
 def read_launch(line: str) -> Launch | None:
     """Read a line as a launch command.
 
@@ -108,7 +114,7 @@ def read_launch(line: str) -> Launch | None:
     prompt = _PROMPT.match(line) or _VENV.match(line)
     rest = line[prompt.end() :] if prompt else line.strip()
     windows = bool(prompt and re.search(r"[A-Za-z]:\\|PS ", prompt[0]))
-    for words in [_windows_words(rest)] if windows else _commands(rest):
+    for words in [windows_words(rest)] if windows else _commands(rest):
         start = _program(words)
         if start is None:
             continue
@@ -135,133 +141,6 @@ def _commands(text: str) -> Iterator[list[str]]:
         place = separator.end()
 
 
-def shell_words(text: str, place: int = 0) -> tuple[list[str], int] | None:
-    """Split a command into words, each in one of the forms of this module; stop at an operator.
-
-    Args:
-        text: the line.
-        place: where to begin.
-
-    Returns:
-        The words and the place behind them; None where a word would run something, or quotes do not close.
-    """
-    words: list[str] = []
-    while place < len(text):
-        if text[place].isspace():
-            place += 1
-            continue
-        if text[place] in "#;|&<>()":
-            break
-        word = _word(text, place)
-        if word is None or len(words) >= WORDS_LIMIT:
-            return None
-        written, place = word
-        if text[place : place + 1] in ("<", ">") and written.isdigit():
-            break
-        words.append(written)
-    return words, place
-
-
-def _word(text: str, place: int) -> tuple[str, int] | None:
-    """The word that starts here, rewritten, and the place behind it."""
-    pieces: list[tuple[bool, str]] = []
-    start, quoted = place, False
-    while place < len(text):
-        char = text[place]
-        if char.isspace() or char in ";|&<>()":
-            break
-        if char == "'":
-            end = text.find("'", place + 1)
-            if end < 0:
-                return None
-            pieces.append((False, text[place + 1 : end]))
-            place, quoted = end + 1, True
-        elif char == '"':
-            inner = _double(text, place + 1, pieces)
-            if inner is None:
-                return None
-            place, quoted = inner, True
-        elif char == "\\":
-            if place + 1 >= len(text):
-                return None
-            pieces.append((False, text[place + 1]))
-            place += 2
-        elif char in "$`":
-            step = _expansion(text, place, pieces)
-            if step is None:
-                return None
-            place = step
-        else:
-            pieces.append((False, char))
-            place += 1
-    if text[start:place].startswith("~") and not quoted and _TILDE.fullmatch(text[start:place]):
-        return text[start:place], place
-    return _written(pieces), place
-
-
-def _double(text: str, place: int, pieces: list[tuple[bool, str]]) -> int | None:
-    pieces.append((False, ""))
-    while place < len(text):
-        char = text[place]
-        if char == '"':
-            return place + 1
-        if char == "\\" and text[place + 1 : place + 2] in ('"', "\\", "$", "`"):
-            pieces.append((False, text[place + 1]))
-            place += 2
-        elif char in "$`":
-            step = _expansion(text, place, pieces)
-            if step is None:
-                return None
-            place = step
-        else:
-            pieces.append((False, char))
-            place += 1
-    return None
-
-
-def _expansion(text: str, place: int, pieces: list[tuple[bool, str]]) -> int | None:
-    for written, meaning in _SUBSTITUTES.items():
-        if text.startswith(written, place):
-            pieces.append((True, meaning))
-            return place + len(written)
-    if variable := _VARIABLE.match(text, place):
-        pieces.append((True, variable[0]))
-        return variable.end()
-    if text[place] == "$" and not re.match(r"[({'\"\d@*#?$!\-]", text[place + 1 : place + 2]):
-        pieces.append((False, "$"))
-        return place + 1
-    return None
-
-
-def _written(pieces: list[tuple[bool, str]]) -> str:
-    # An assignment's name must stay outside the quotes, or a shell takes it for the program.
-    value = "".join(text for _, text in pieces)
-    if all(not active for active, _ in pieces):
-        name = _ASSIGNMENT.match(value)
-        if name and not _PLAIN.fullmatch(value):
-            return name[0] + shlex.quote(value[name.end() :])
-        return value if _PLAIN.fullmatch(value) else shlex.quote(value)
-    quoted = "".join(text if active else re.sub(r'([\\"$`])', r"\\\1", text) for active, text in _braced(pieces))
-    name = _ASSIGNMENT.match(quoted)
-    return f'{name[0]}"{quoted[name.end() :]}"' if name else f'"{quoted}"'
-
-
-def _braced(pieces: list[tuple[bool, str]]) -> list[tuple[bool, str]]:
-    """Variables in braces where the text behind them would lengthen their name."""
-    braced: list[tuple[bool, str]] = []
-    for (active, text), (_, behind) in zip(pieces, [*pieces[1:], (False, "")], strict=True):
-        lengthened = active and not text.startswith("${") and re.match(r"\w", behind)
-        braced.append((active, f"${{{text[1:]}}}" if lengthened else text))
-    return braced
-
-
-def _windows_words(text: str) -> list[str]:
-    # cmd and PowerShell: a backslash is a part of a path.
-    found = re.findall(r'(?:[^\s"]|"[^"]*")+', text)[:WORDS_LIMIT]
-    words = [word.replace('"', "") for word in found]
-    return [word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words]
-
-
 def _program(words: list[str]) -> int | None:
     """The index of the program that starts vLLM."""
     for place, word in enumerate(words):
@@ -274,7 +153,7 @@ def _program(words: list[str]) -> int | None:
         if word in _RUNTIMES:
             images = any(_is_image(tuple(words), other) for other in range(place + 2, len(words)))
             return place if behind[:1] == ["run"] and images else None
-        if word not in _BEFORE and not _ASSIGNMENT.match(word):
+        if word not in _BEFORE and not ASSIGNMENT.match(word):
             return None
     return None
 
@@ -290,20 +169,16 @@ def _plausible(words: list[str], idiom: Idiom) -> bool:
     return before <= 1 and (bool(flags) or (len(words) == 3 and "/" in words[2]))
 
 
-def launch_args(launch: Launch) -> dict[str, object]:
+def launch_args(launch: Launch) -> Dump:
     """The arguments of vLLM in a launch command, under vLLM's own names."""
     return facts_flags.flag_args(_arguments(launch))
 
 
 def launch_model(launch: Launch) -> str | None:
     """The model that a launch command names; with ``$`` in it where a variable does; None where it names none."""
-    words = _arguments(launch)
-    if words and not words[0].startswith("-"):
-        return facts_flags.unquote(words[0]) or "$"
-    for place, word in enumerate(words):
-        flag, equals, value = word.partition("=")
-        if flag == "--model" and (equals or place + 1 < len(words)):
-            return facts_flags.unquote(value if equals else words[place + 1]) or "$"
+    for given in facts_flags.groups(_arguments(launch)):
+        if (given.name is None or given.name == "model") and given.values:
+            return given.values[0] or "$"
     return None
 
 
@@ -323,7 +198,9 @@ def _arguments(launch: Launch) -> tuple[str, ...]:
         return words[served[0] + 1 :] if served else ()
     images = [place for place in range(start + 2, len(words)) if _is_image(words, place)]
     behind = words[images[0] + 1 :] if images else ()
-    return behind[2:] if behind[:2] == ("vllm", "serve") else behind
+    if behind[:2] == ("vllm", "serve"):
+        return behind[2:]
+    return behind[1:] if behind[:1] == ("serve",) else behind
 
 
 def _is_image(words: tuple[str, ...], place: int) -> bool:

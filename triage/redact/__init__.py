@@ -13,7 +13,18 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from triage.model import Fix, Report, Run
-from triage.redact.patterns import PRIVATE, PROMPTS, SECRETS, Pattern, kind_of_name, shell_variable, shell_words, words
+from triage.redact.patterns import (
+    PRIVATE,
+    PROMPTS,
+    SECRETS,
+    WRAP,
+    WRAPPED,
+    Pattern,
+    kind_of_name,
+    shell_variable,
+    shell_words,
+    words,
+)
 
 __all__ = ["redact"]
 
@@ -63,11 +74,16 @@ def redact(report: Report, *, private: bool) -> Report:
 
 @dataclass(slots=True)
 class _Redaction:
-    """What to take out of one report. kinds: each find with what it is; known: those to look for everywhere."""
+    """What to take out of one report.
+
+    kinds: each find with what it is; pieces: the same of the pieces of those that a wrap broke; known: those to look
+    for everywhere.
+    """
 
     private: bool
     kinds: dict[str, str] = field(default_factory=dict)
-    known: list[str] = field(default_factory=list)
+    pieces: dict[str, str] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
 
     def learn(self, report: Report) -> None:
         """Looks through the whole report first, so that a secret found in one place is known in all."""
@@ -76,13 +92,19 @@ class _Redaction:
             if kind and _is_secret(text):
                 self.found(kind, text)
             self.substitute(text, SECRETS)
-        found = (text for text, kind in self.kinds.items() if kind in _BY_HEART)
+        for finding in report.findings:
+            self.substitute("\n".join(finding.evidence), WRAPPED)
         # A short one would take ordinary words out; the longest first, as one may begin with another.
-        self.known = sorted((text for text in found if len(text) >= _LONG_ENOUGH), key=lambda text: (-len(text), text))
+        found = {text: kind for text, kind in self.kinds.items() if kind in _BY_HEART and len(text) >= _LONG_ENOUGH}
+        both = {**self.pieces, **found}
+        self.known = {text: both[text] for text in sorted(both, key=lambda text: (-len(text), text))}
 
     def found(self, kind: str, text: str) -> str:
-        """Notes a find and gives back what stands in its place."""
-        self.kinds.setdefault(text, kind)
+        """Notes a find, its pieces where a wrap broke it, and gives back what stands in its place."""
+        pieces = WRAP.split(text)
+        self.kinds.setdefault("".join(pieces), kind)
+        if len(pieces) > 1 and kind in _BY_HEART:
+            self.pieces.update((piece, kind) for piece in pieces if len(piece) >= _PIECE)
         return f"<redacted:{kind}>"
 
     def substitute(self, text: str, patterns: tuple[Pattern, ...]) -> str:
@@ -115,9 +137,9 @@ class _Redaction:
 
     def learnt(self, text: str) -> str:
         """The text without the secrets that are known by heart."""
-        for secret in self.known:
+        for secret, kind in self.known.items():
             if secret in text:
-                text = text.replace(secret, f"<redacted:{self.kinds[secret]}>")
+                text = text.replace(secret, f"<redacted:{kind}>")
         return text
 
     def personal(self, text: str) -> str:
@@ -127,15 +149,17 @@ class _Redaction:
     def quoted(self, line: str) -> str:
         """A quoted line; it may begin or end inside a known secret, where a terminal had wrapped it."""
         line = self.text(line)
-        for secret in self.known:
+        for secret, kind in self.known.items():
+            if len(line.strip()) >= _PIECE and line.strip() in secret:
+                return f"<redacted:{kind}>"
             for size in range(min(len(secret) - 1, _LONGEST_PIECE), _PIECE - 1, -1):
                 if line.endswith(secret[:size]):
-                    line = f"{line[:-size]}<redacted:{self.kinds[secret]}>"
+                    line = f"{line[:-size]}<redacted:{kind}>"
                     break
             indent = len(line) - len(line.lstrip())
             for size in range(min(len(secret) - 1, _LONGEST_PIECE), _PIECE - 1, -1):
                 if line.startswith(secret[-size:], indent):
-                    line = f"{line[:indent]}<redacted:{self.kinds[secret]}>{line[indent + size :]}"
+                    line = f"{line[:indent]}<redacted:{kind}>{line[indent + size :]}"
                     break
         return line
 
@@ -216,7 +240,7 @@ class _Redaction:
 
 def _span(match: re.Match[str]) -> tuple[int, int]:
     """Where the secret stands: the first group but the naming ones that took part."""
-    naming = {match.re.groupindex.get(name) for name in ("name", "quote", "sep")}
+    naming = {match.re.groupindex.get(name) for name in ("name", "slip", "quote", "sep")}
     for group in range(1, match.re.groups + 1):
         if group not in naming and match[group] is not None:
             return match.span(group)

@@ -11,6 +11,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 def words(text: str) -> frozenset[str]:
@@ -26,7 +27,8 @@ def _always(match: re.Match[str], found: str) -> bool:
 class Pattern:
     """One way that something to take out is written.
 
-    kind: token, key, password, secret, prompt, address, host or user; None where the group ``name`` tells.
+    kind: token, key, password, secret, prompt, address, host or user; None where the group ``name`` (a name) or
+    ``slip`` (the flag of a secret with a slip in it) tells.
     regex: the first group other than ``name`` that took part is what is taken out. accepts: the last word.
     """
 
@@ -36,7 +38,9 @@ class Pattern:
 
     def kind_of(self, match: re.Match[str]) -> str | None:
         """What was found."""
-        return self.kind or kind_of_name(match["name"])
+        if self.kind is not None:
+            return self.kind
+        return kind_of_slip(match["slip"]) if "slip" in match.re.groupindex else kind_of_name(match["name"])
 
 
 # --- names that a secret stands behind -----------------------------------------------------
@@ -46,6 +50,13 @@ _TOKEN_OWNERS = words(
     "access admin api auth bearer bot deploy gh github gitlab hf hub huggingface identity master modelscope ms "
     "personal private pypi read refresh registry secret security service session slack user wandb write"
 )
+# Before "_pass" and "pass" these make a password of it; a graph pass and a forward pass are none.
+_PASS_OWNERS = (
+    "account|admin|api|auth|basic|broker|cache|client|database|db|email|ftp|http|https|ldap|login|mail|mongo|mysql|pg|"
+    "postgres|proxy|rabbitmq|redis|registry|repo|root|s3|service|sftp|smb|smtp|sql|ssh|sudo|user|usr|vault|vnc|web|wifi"
+)
+_PASS = re.compile(rf"(?:^|_)(?:{_PASS_OWNERS})_?pass$")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAMES = {"hf_token": "HF_TOKEN", "hub_token": "HF_TOKEN", "api_key": "VLLM_API_KEY"}
 
 
@@ -55,13 +66,15 @@ def kind_of_name(name: str) -> str | None:
     Args:
         name: ``api_key``, ``--hf-token``, ``AWS_SECRET_ACCESS_KEY``.
     """
-    plain = name.lstrip("-").replace("-", "_")
+    plain = _CAMEL.sub("_", name.lstrip("-").replace("-", "_"))
     low = plain.lower().lstrip("_")
     if re.search(r"(?:^|_)(?:api_?keys?|access_key(?:_id)?|secret_key|private_key)$", low):
         return "key"
-    if re.search(r"(?:password|passwd|passphrase)$", low):
+    if re.search(r"(?:password|passwd|passphrase|(?:^|_)pwd)$", low):
         return "password"
-    if re.search(r"(?:^|_)(?:secret|secrets|credentials?)$", low):
+    if low == "pass" or _PASS.search(low) or (low.endswith("_pass") and plain.isupper()):
+        return "password"
+    if re.search(r"(?:^|_)(?:secret|secrets|(?<!allow_)credentials?|cookies?)$", low):
         return "secret"
     if low == "token":
         return "token"
@@ -75,12 +88,46 @@ def shell_variable(name: str) -> str | None:
     plain = name.lstrip("-").replace("-", "_")
     if plain.isupper() and kind_of_name(plain):
         return plain
-    return _NAMES.get(plain.lower())
+    if plain.lower() in _NAMES:
+        return _NAMES[plain.lower()]
+    return plain if plain == name and plain.isidentifier() and kind_of_name(plain) else None
+
+
+# Flags of secrets, and the last words of such; a slip of one letter in them is still followed by a secret.
+_SECRET_FLAGS = ("api-key", "apikey", "hf-token", "hub-token", "access-token", "auth-token", "access-key")
+_SECRET_WORDS = ("token", "secret", "password", "passwd", "credentials")
+_NO_SLIPS = words("taken tokens woken toke")
+
+
+@lru_cache(maxsize=1024)
+def kind_of_slip(flag: str) -> str | None:
+    """What kind of secret a flag holds that is one slip away from the flag of one, None for no secret.
+
+    Args:
+        flag: as typed, without its dashes: ``hf-tokn``, ``apy-key``.
+    """
+    plain = flag.lower().replace("_", "-")
+    if kind_of_name(plain):
+        return None
+    last = plain.rpartition("-")[2]
+    near = next((known for known in _SECRET_FLAGS if _one_slip(plain, known)), None)
+    if near is None and last not in _NO_SLIPS:
+        near = next((known for known in _SECRET_WORDS if _one_slip(last, known)), None)
+    return None if near is None else kind_of_name(near) or "secret"
+
+
+def _one_slip(one: str, two: str) -> bool:
+    """Whether a letter left out, added, exchanged, or two letters in the wrong order tell two words apart."""
+    if one == two or abs(len(one) - len(two)) > 1:
+        return False
+    start = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    one, two = one[start:], two[start:]
+    return one[1:] == two[1:] or one[1:] == two or one == two[1:] or (one[:2] == two[1::-1] and one[2:] == two[2:])
 
 
 # --- secrets -------------------------------------------------------------------------------
 
-_SECRET_NAME = r"(?P<name>(?=[\w-]{0,60}?(?i:key|token|secret|pass|credential))[A-Za-z_][\w-]{0,80})"
+_SECRET_NAME = r"(?P<name>(?=[\w-]{0,60}?(?i:key|token|secret|pass|pwd|cookie|credential))[A-Za-z_][\w-]{0,80})"
 _QUOTED = r"""\\"([^"\\]*)|"((?:[^"\\]|\\.)*)|'((?:[^'\\]|\\.)*)"""
 _TYPES = words("str optional list bool any union dict tuple int none secretstr self args kwargs")
 # What follows a flag in a sentence about it.
@@ -101,15 +148,45 @@ def _assigned(match: re.Match[str], found: str) -> bool:
     if match["sep"] == ":" and not match["quote"] and "_" not in name and "-" not in name and kind != "password":
         return False
     word = found.lower()
+    low = name.lower()
+    if low.endswith("pwd") and found.startswith(("/", "~", ".")):  # the working directory
+        return False
+    if low == "pass" and (match["sep"] == ":" or re.fullmatch(r"[\d./]+", found)):  # "pass: 2", the English word
+        return False
     if word in _TYPES or found == name or re.match(r"(?:self|args|config|os|kwargs|settings)\.", found):
         return False
     return kind == "password" or not re.fullmatch(r"[\d.]+", found)
 
 
 def _after_flag(match: re.Match[str], found: str) -> bool:
-    if kind_of_name(match["name"]) is None or found.startswith(("-", "$")):
+    return kind_of_name(match["name"]) is not None and _is_value(found)
+
+
+def _after_slip(match: re.Match[str], found: str) -> bool:
+    return kind_of_slip(match["slip"]) is not None and _is_value(found)
+
+
+def _is_value(found: str) -> bool:
+    return not found.startswith(("-", "$")) and found.lower().strip(".,:;()`") not in _SENTENCE
+
+
+def _further(match: re.Match[str], found: str) -> bool:
+    """Whether a word behind the value of a flag is another value: one that no sentence has and no model is called."""
+    return (
+        kind_of_name(match["name"]) is not None
+        and len(found) >= 8
+        and "/" not in found
+        and any(map(str.isdigit, found))
+        and any(map(str.isalpha, found))
+    )
+
+
+def _broken(match: re.Match[str], found: str) -> bool:
+    """Whether what goes on behind a line break is the token's rest, not the next line's own first word."""
+    rest = found.rsplit("\n", 1)[-1].strip()
+    if re.match(r"(?:EngineCore|APIServer|ApiServer|Worker|VllmWorker|RayWorker)", rest):
         return False
-    return found.lower().strip(".,:;()`") not in _SENTENCE
+    return any(map(str.isdigit, rest)) and any(map(str.isalpha, rest))
 
 
 def _named(match: re.Match[str], found: str) -> bool:
@@ -120,12 +197,23 @@ def _with_digit(match: re.Match[str], found: str) -> bool:
     return any(char.isdigit() for char in found)
 
 
-def _token(regex: str) -> Pattern:
-    return Pattern("token", re.compile(rf"(?<![A-Za-z0-9])({regex})"))
+# The end of a line, and the indent or gutter that the wrapped rest of it stands behind.
+_WRAP = r"[ \t]{0,4}\r?\n[ \t|>]{0,40}"
+WRAP = re.compile(_WRAP)
 
 
-def _key(regex: str) -> Pattern:
-    return Pattern("key", re.compile(rf"(?<![A-Za-z0-9])({regex})"))
+def _wrapped(least: int, most: int) -> str:
+    """Letters and digits with a line break somewhere between them."""
+    some = "[A-Za-z0-9]"
+    return rf"(?={some}{{1,{most}}}{_WRAP}{some}){some}(?:(?:{_WRAP})?{some}){{{least - 1},{most - 1}}}"
+
+
+def _token(regex: str, accepts: Callable[[re.Match[str], str], bool] = _always) -> Pattern:
+    return Pattern("token", re.compile(rf"(?<![A-Za-z0-9])({regex})"), accepts)
+
+
+def _key(regex: str, accepts: Callable[[re.Match[str], str], bool] = _always) -> Pattern:
+    return Pattern("key", re.compile(rf"(?<![A-Za-z0-9])({regex})"), accepts)
 
 
 PROMPTS: tuple[Pattern, ...] = (
@@ -141,6 +229,15 @@ PROMPTS: tuple[Pattern, ...] = (
 )
 """Request bodies: of request lines, of dumps at a failure, of rejected JSON."""
 
+WRAPPED: tuple[Pattern, ...] = (
+    _token(rf"hf_{_wrapped(30, 34)}"),
+    _token(rf"gh[pousr]_{_wrapped(36, 36)}"),
+    _key(rf"(?:AKIA|ASIA){_wrapped(16, 16)}(?![0-9A-Za-z])"),
+    _key(rf"(?:sk|nvapi)-[A-Za-z0-9_-]{{6,200}}{_WRAP}[A-Za-z0-9_-]{{6,200}}", _broken),
+    _token(rf"(?:hf_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{{6,200}}{_WRAP}[A-Za-z0-9_-]{{6,200}}", _broken),
+)
+"""Secrets that a terminal broke in two: those of known length first, then those that go on as a token would."""
+
 SECRETS: tuple[Pattern, ...] = (
     Pattern(
         "key",
@@ -148,6 +245,7 @@ SECRETS: tuple[Pattern, ...] = (
             r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z))", re.DOTALL
         ),
     ),
+    *WRAPPED,
     # A real one has 34 letters and digits; cut ones are shorter, and hf_overrides is a flag.
     _token(r"hf_(?:[A-Za-z0-9]{30,}|(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{10,})"),
     _token(r"gh[pousr]_[A-Za-z0-9]{20,}"),
@@ -158,6 +256,13 @@ SECRETS: tuple[Pattern, ...] = (
     Pattern("key", re.compile(r"(?<![A-Za-z0-9])((?:sk|nvapi)-[A-Za-z0-9_-]{16,})"), _with_digit),
     _key(r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Z])"),
     _key(r"AIza[0-9A-Za-z_-]{35}"),
+    Pattern(
+        "secret",
+        re.compile(
+            r"(?<![A-Za-z])(?i:(?:set-)?cookie)\\?[\"']?\s{0,2}[:=]\s{0,2}\\?[\"']?"
+            r"([\w.!#%&*+^~-]{1,100}=[^\s;\"'\\<>]{1,4000}(?:;\s?[^\s;\"'\\<>]{1,4000}){0,50})"
+        ),
+    ),
     Pattern("key", re.compile(r"(?i:X-Amz-(?:Signature|Credential|Security-Token)|[?&]sig)=([^\s&'\"<>]+)")),
     Pattern("password", re.compile(r"://([^\s/@:'\"<>]{0,100}:[^\s/@'\"<>]{1,200})(?=@)")),
     Pattern(
@@ -187,6 +292,23 @@ SECRETS: tuple[Pattern, ...] = (
             re.VERBOSE,
         ),
         _after_flag,
+    ),
+    # "--api-key x y": the flag takes a list; what an argument parser did not take stands behind it.
+    Pattern(
+        None,
+        re.compile(
+            rf"""(?<![\w-])--{_SECRET_NAME}[ =](?:<redacted:\w+>[ ]){{1,8}}([^\s'"<>\\|;&$=-][^\s'"<>\\|;&$=]*)"""
+        ),
+        _further,
+    ),
+    Pattern(
+        None,
+        re.compile(
+            rf"""(?<![\w-])--(?P<slip>[A-Za-z][\w-]{{3,40}})(?:["']\s{{0,4}},\s{{0,40}}|=|\s{{1,8}})
+            (?:{_QUOTED}|([^\s'"<>\\|;&]+))""",
+            re.VERBOSE,
+        ),
+        _after_slip,
     ),
     Pattern(
         None,
@@ -252,7 +374,7 @@ PRIVATE: tuple[Pattern, ...] = (
 
 _WORD = r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;|&<>()])+"""
 _FLAG = re.compile(rf"(?<![\w-])(--{_SECRET_NAME})([ \t]+|=)({_WORD})")
-_VARIABLE = re.compile(rf"(?<![\w$-])(?P<name>[A-Z][A-Z0-9_]{{2,60}})=({_WORD})")
+_VARIABLE = re.compile(rf"(?<![\w$-])(?P<name>[A-Za-z_][A-Za-z0-9_]{{2,60}})=({_WORD})")
 _OTHER_LANGUAGE = re.compile(r"^\s*(?:- |[\w.-]+:(?:\s|$)|(?:from|import)\s\w|\w+\s=\s|LLM\()", re.MULTILINE)
 
 
@@ -279,6 +401,6 @@ def _flag_word(match: re.Match[str]) -> str:
 
 def _variable_word(match: re.Match[str]) -> str:
     name = match["name"]
-    if shell_variable(name) is None or match[2].startswith(("$", '"$')):
+    if kind_of_name(name) is None or match[2].startswith(("$", '"$')):
         return match[0]
     return f'{name}="${name}"'
