@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from triage.diagnose import quoting
+from packaging.version import Version
+
+from triage.diagnose import environments, quoting
 from triage.diagnose.arguments import Arguments, CannotEditError, Release, plain
+from triage.diagnose.environments import Environment
 from triage.diagnose.flags import name_of
 from triage.diagnose.launches import (
     MODULE,
@@ -19,11 +22,17 @@ from triage.diagnose.launches import (
     shown,
 )
 from triage.diagnose.quoting import UnquotableError
-from triage.diagnose.words import Word, read_word, variable, without_secrets
+from triage.diagnose.words import Word, is_pattern, read_word, variable, without_secrets
 from triage.model import Idiom, RunFacts, Scalar
+
+PATTERNS_LIMIT = 6
+"""Words with a shell's patterns that are named."""
 
 REBUILT = "rebuilt from the arguments in the log"
 BEHIND_IMAGE = "the arguments behind the image's name in your docker command"
+
+LEVEL_SINCE = Version("0.12.0")
+"""First release with ``optimization_level``."""
 
 # LLM() sets it itself unless told otherwise.
 _SET_BY_LLM = frozenset({"disable_log_stats"})
@@ -66,7 +75,9 @@ def render(change: Change, facts: RunFacts, idiom: Idiom, release: Release) -> R
     """
     install, steps = _install(change.packages, idiom)
     steps += tuple(_to_provide(name, idiom) for name in change.passed)
-    if not (change.set or change.unset or change.env or change.passed):
+    # A variable of the user's own shell changes no command but those of containers.
+    handed_on = change.passed and idiom in ("docker", "compose")
+    if not (change.set or change.unset or change.env or handed_on):
         return Rendered(install, steps)
     try:
         text, note, further = _whole(change, facts, idiom, release)
@@ -86,7 +97,7 @@ def rebuilt_command(facts: RunFacts) -> str | None:
     release = Release()
     try:
         if facts.launch_idiom == "python":
-            return _python(Change(), facts)[0]
+            return _python(Change(), facts, release)[0]
         return _join(rebuilt(facts, release).words())
     except (NoCommandError, CannotEditError, UnquotableError):
         return None
@@ -104,29 +115,52 @@ def shown_command(facts: RunFacts) -> str | None:
 
 def _whole(change: Change, facts: RunFacts, idiom: Idiom, release: Release) -> tuple[str, str | None, tuple[str, ...]]:
     if idiom == "python":
-        return *_python(change, facts), ()
+        return _python(change, facts, release)
     line = shown(facts, release) or rebuilt(facts, release)
     note = REBUILT if line.basis == "rebuilt" else None
-    steps = _edit(line.arguments, change)
+    steps = _edit(line.arguments, change) + _filled_in(line, facts)
+    kept = line.environment().without(frozenset((*change.env, *change.passed)))
     if idiom in ("k8s", "compose"):
-        text, further = _yaml(line, change, idiom, release)
+        text, further = _yaml(line, kept, change, idiom, release)
         return text, note, steps + further
     if idiom == "docker" and line.idiom != "docker":
         words = line.served(positional=False)
-        text = "\n".join([*_docker_env(change), _join(words)])
-        return text, f"{BEHIND_IMAGE}, {REBUILT}" if note else BEHIND_IMAGE, steps + _to_remove(change.env)
+        options = [f"-e {word.written}" for word in environments.assignments(kept)]
+        text = "\n".join([*options, *_docker_env(change), _join(words)])
+        further = _to_remove(change.env) + kept.steps(idiom)
+        return text, f"{BEHIND_IMAGE}, {REBUILT}" if note else BEHIND_IMAGE, steps + further
     if idiom == "cli" and line.idiom == "docker":
-        head = [read_word(word) for word in _program(release)]
-        positional = head[-1].value == "serve"
+        program = [read_word(word) for word in _program(release)]
+        positional = program[-1].value == "serve"
         arguments = Arguments(line.served(positional=positional), release, facts.args)
-        line = CommandLine(head, arguments, "cli", positional, line.basis)
-    # In front of a program each goes before the last; in front of an image, behind it.
-    variables = list(change.env.items())
-    for name, value in variables if line.idiom == "docker" else reversed(variables):
-        line.set_variable(name, value)
-    for name in change.passed if line.idiom == "docker" else ():
-        line.pass_variable(name)
+        steps += kept.steps(idiom)
+        line = CommandLine([*environments.assignments(kept), *program], arguments, "cli", positional, line.basis)
+    _set_variables(line, change)
     return _join(line.words()), note, steps
+
+
+def _set_variables(line: CommandLine, change: Change) -> None:
+    given = [(name, value) for name, value in change.env.items() if value is not None]
+    if line.idiom == "docker":
+        for name, value in change.env.items():
+            line.set_variable(name, value)
+        for name in change.passed:
+            line.pass_variable(name)
+        return
+    # In front of a program each goes before the last, and "env -u" before all of them.
+    for name, value in reversed(given):
+        line.set_variable(name, value)
+    for name, value in change.env.items():
+        if value is None:
+            line.set_variable(name, None)
+
+
+def _filled_in(line: CommandLine, facts: RunFacts) -> tuple[str, ...]:
+    """Say which words were for the shell to fill in: they come back quoted, since nobody knows to what."""
+    patterns = [read_word(word).value for word in facts.launch or () if line.basis == "log" and is_pattern(word)]
+    return tuple(
+        f"put in what the shell made of {pattern}: it stands quoted here" for pattern in patterns[:PATTERNS_LIMIT]
+    )
 
 
 def _edit(arguments: Arguments, change: Change) -> tuple[str, ...]:
@@ -142,7 +176,9 @@ def _program(release: Release) -> tuple[str, ...]:
     return ("python", "-m", MODULE) if old else ("vllm", "serve")
 
 
-def _yaml(line: CommandLine, change: Change, idiom: Idiom, release: Release) -> tuple[str, tuple[str, ...]]:
+def _yaml(
+    line: CommandLine, kept: Environment, change: Change, idiom: Idiom, release: Release
+) -> tuple[str, tuple[str, ...]]:
     # The entry point is printed with the arguments: an image's own differs from release to release.
     program = _program(release)
     words = line.served(positional=program[-1] == "serve")
@@ -151,11 +187,13 @@ def _yaml(line: CommandLine, change: Change, idiom: Idiom, release: Release) -> 
         lines = [f"command: {entry}", "args:", *(f"- {word.kubernetes()}" for word in words)]
     else:
         lines = [f"entrypoint: {entry}", "command:", *(f"- {word.compose()}" for word in words)]
-    return "\n".join([*lines, *_yaml_env(change, idiom)]), _to_remove(change.env)
+    text = "\n".join([*lines, *_yaml_env(change, idiom, kept)])
+    return text, _to_remove(change.env) + kept.steps(idiom)
 
 
-def _yaml_env(change: Change, idiom: Idiom) -> list[str]:
-    lines = [f"  {name}: {variable(name).compose()}" for name in change.passed if idiom == "compose"]
+def _yaml_env(change: Change, idiom: Idiom, kept: Environment) -> list[str]:
+    lines = environments.kubernetes(kept) if idiom == "k8s" else environments.compose(kept)
+    lines += [f"  {name}: {variable(name).compose()}" for name in change.passed if idiom == "compose"]
     for name, value in change.env.items():
         if value is None:
             continue
@@ -167,24 +205,30 @@ def _yaml_env(change: Change, idiom: Idiom) -> list[str]:
     return [("env:" if idiom == "k8s" else "environment:"), *lines] if lines else []
 
 
-def _python(change: Change, facts: RunFacts) -> tuple[str, str]:
+def _python(change: Change, facts: RunFacts, release: Release) -> tuple[str, str, tuple[str, ...]]:
     complain_of_gaps(facts)
     values = {
         name: value
         for name, value in facts.args.items()
         if not is_server_only(name) and name != "model" and name not in _SET_BY_LLM
     }
-    model = facts.args.get("model") or facts.args.get("model_tag") or facts.model
+    model = facts.args.get("model_tag") or facts.args.get("model") or facts.model
     if not isinstance(model, str):
         raise NoCommandError("the log does not show the model")
     if "hf_token" in values:
         raise NoCommandError("hf_token is a secret: set HF_TOKEN in the environment instead")
     values = {"model": model, **values}
+    if "optimization_level" in values and release.version is not None and release.version < LEVEL_SINCE:
+        # "-O3" was the level of the compilation.
+        values["compilation_config"] = values.pop("optimization_level")
     for flag in change.unset:
         _drop_value(values, flag)
     for flag, value in change.set.items():
         _put_value(values, flag, value)
-    return _python_env(change.env) + f"LLM({_keywords(values)})", REBUILT
+    line = shown(facts, release)
+    kept = line.environment().without(frozenset((*change.env, *change.passed))) if line else Environment()
+    variables = {**environments.plain(kept), **change.env}
+    return _python_env(variables) + f"LLM({_keywords(values)})", REBUILT, kept.steps("python")
 
 
 def _keywords(values: Mapping[str, object]) -> str:
@@ -255,7 +299,7 @@ def _change_alone(change: Change, idiom: Idiom, release: Release) -> list[str]:
         arguments.set(flag, value)
     if idiom in ("k8s", "compose"):
         items = [f"- {word.kubernetes() if idiom == 'k8s' else word.compose()}" for word in arguments.words]
-        return ["\n".join(items), "\n".join(_yaml_env(change, idiom))]
+        return ["\n".join(items), "\n".join(_yaml_env(change, idiom, Environment()))]
     if idiom == "docker":
         return [*_docker_env(change), _join(arguments.words)]
     variables = [(quoting.variable_name(name), value) for name, value in change.env.items()]

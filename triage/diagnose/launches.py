@@ -169,7 +169,7 @@ def shown(facts: RunFacts, release: Release) -> CommandLine | None:
     words = without_secrets(read)
     values = [word.value or "" for word in words]
     behind, idiom = _behind_program(values)
-    if behind is None or _hides_model(read[behind:], facts):
+    if behind is None or _hides_model(read[behind:]):
         return None
     arguments = Arguments(words[behind:], release, facts.args)
     positional = values[behind - 1] == "serve"
@@ -223,9 +223,9 @@ def is_server_only(name: str) -> bool:
     return bool(_SERVER_ONLY.fullmatch(name))
 
 
-def _hides_model(words: list[Word], facts: RunFacts) -> bool:
+def _hides_model(words: list[Word]) -> bool:
     """Whether the model may be among the keys behind ``--api-key``, where it would be taken for one of them."""
-    found = list(spans(words, facts.args))
+    found = list(spans(words, {}))
     if any(span.flag in (None, "--model", "--config") for span in found):
         return False
     return any(span.flag == "--api-key" and span.end - span.start > 2 for span in found)
