@@ -6,6 +6,7 @@ import json
 import string
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from triage.model import Finding, Fix, InputFacts, Location, RecordRef, Report, Run
 from triage.redact import redact
+from triage.redact.names import kind_of_name, kind_of_slip
 from triage.render import FORMATS, Options, render
 
 HF = "hf_aBcDeFgHiJkLmNoPqRsTuVwXyZ01234567"
@@ -59,6 +61,25 @@ _SECRETS = [
     ("x password=hunter2 y", "x password=<redacted:password> y"),
     ("passwd: hunter2", "passwd: <redacted:password>"),
     ("secret=abc", "secret=<redacted:secret>"),
+    (
+        "docker run -e db_pass=q7Zk9Wv3 -e DB_PASS=k x",
+        "docker run -e db_pass=<redacted:password> -e DB_PASS=<redacted:password> x",
+    ),
+    ("pass=hunter2, pwd=hunter2", "pass=<redacted:password>, pwd=<redacted:password>"),
+    ("apiKey=k1, 'clientSecret': 'k2'", "apiKey=<redacted:key>, 'clientSecret': '<redacted:secret>'"),
+    ("Cookie: session=abc; csrf=d/e==", "Cookie: <redacted:secret>"),
+    ("{'set-cookie': 'session=abc; Path=/'}", "{'set-cookie': '<redacted:secret>'}"),
+    ("session_cookie=abc", "session_cookie=<redacted:secret>"),
+    ("unrecognized arguments: --hf-tokn=q7Zk9Wv3", "unrecognized arguments: --hf-tokn=<redacted:token>"),
+    (
+        "--hf_tokne q7 --api-ky q8 --my-secrt 'q9'",
+        "--hf_tokne <redacted:token> --api-ky <redacted:key> --my-secrt '<redacted:secret>'",
+    ),
+    ("unrecognized arguments: --api-key q7Zk9Wv3", "unrecognized arguments: --api-key <redacted:key>"),
+    ("--api-key k1 q7Zk9Wv3 --port 80", "--api-key <redacted:key> <redacted:key> --port 80"),
+    (f"token {HF[:20]}\n{HF[20:]} is bad", "token <redacted:token> is bad"),
+    (f"token {HF[:9]}\n   | {HF[9:]}\nbad", "token <redacted:token>\nbad"),
+    ("sk-proj-abcdefghij12\n34567890abcdef no", "<redacted:key> no"),
     ("eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln", "<redacted:token>"),
     ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nx", "<redacted:key>\nx"),
     ("-----BEGIN PRIVATE KEY-----\ncut off", "<redacted:key>"),
@@ -83,6 +104,11 @@ def test_a_secret_becomes_a_placeholder_and_its_surroundings_stay(text, expected
 
 
 _NO_SECRETS = [
+    "--max-num-batched-tokens 64 --max-num-batched-tokens=8192 --max-num-batched-token 64, num_speculative_tokens=4",
+    "--tokenizer Qwen/Qwen3-8B --tokenizer-mode auto --eos-token-id 2 --allow-credentials serve",
+    "first pass: loading, forward pass=2, pass 3 of 4, pass: fusion; pass_config={'x': 1}, post_grad_custom_post_pass=Fusion",
+    "PWD=/workspace OLDPWD=/root pwd=. cookie: none",
+    "--api-key <key> meta-llama/Llama-3.1-8B-Instruct",
     "max_num_batched_tokens (64) must be greater than or equal to max_num_seqs (256).",
     "hf_overrides=None, hf_config_path=None, hf_transfer, hf_processor_kwargs",
     "eos_token='</s>', image_token='<image>', max_tokens=512, stop_token_ids=[1], tokenizer='Qwen/Qwen3-8B'",
@@ -175,6 +201,37 @@ def test_a_secret_wrapped_over_two_quoted_lines_goes_from_both():
         "token <redacted:token>",
         "  <redacted:token> end",
     )
+
+
+def test_a_secret_wrapped_in_the_evidence_alone_goes_whole():
+    """Where no other text has it whole, the quoted lines together tell it, and none of its pieces is left anywhere."""
+    lines = (f"x {HF[:14]}", HF[14:28], f"{HF[28:]} y")
+    finding = _finding(message="no", evidence=lines, title=f"why {HF[14:28]}")
+    clean = redact(Report("cause_found", findings=(finding,)), private=False)
+    assert clean.findings[0].evidence == ("x <redacted:token>", "<redacted:token>", "<redacted:token> y")
+    assert clean.findings[0].title == "why <redacted:token>"
+    assert clean.redacted == {"tokens": 1}
+
+
+def test_what_follows_a_token_on_the_next_line_stays():
+    """A token at the end of a line is not taken to go on with what the next line begins with."""
+    for after in ("INFO 10-14 09:12:33", "EngineCore_DP0 died", "Worker_TP1 pid=3", "File x.py"):
+        assert _said(f"using {HF}\n{after}")[0] == f"using <redacted:token>\n{after}"
+        assert _said(f"using {HF[:20]}\n{after}")[0] == f"using <redacted:token>\n{after}"
+
+
+def test_only_the_flags_of_secrets_are_taken_for_such():
+    """Of all flags that any release has, those with a key or token behind them, and none by a slip."""
+    data = json.loads((Path(__file__).parent.parent / "patterns" / "flags" / "vllm.json").read_text(encoding="utf-8"))
+    assert {flag for flag in data["flags"] if kind_of_name(flag)} == {"--api-key", "--hf-token"}
+    assert not [flag for flag in data["flags"] if kind_of_slip(flag.lstrip("-"))]
+
+
+def test_a_lower_case_variable_of_a_command_is_kept_in_itself():
+    """docker -e db_pass=...: the command stays ready to paste."""
+    fix = _fix("docker run -e db_pass=q7Zk9Wv3Lm x --port 1", env={"db_pass": "q7Zk9Wv3Lm"})
+    assert fix.commands == ('docker run -e db_pass="$db_pass" x --port 1',)
+    assert fix.env == {"db_pass": "$db_pass"}
 
 
 def test_commands_keep_secrets_in_variables():
@@ -321,7 +378,21 @@ def test_doing_it_again_changes_nothing(text, private):
     "piece",
     [
         *("api_key", "token=", "a-", "key-", "--key ", ":", "1.", "x@", "ip-1-1-", "prompt: '", "://", "eyJ", "sk-"),
-        *("hf_", "name: token ", "Generated response ", '"content": ', "/home/", "[[", "api_key=["),
+        *(
+            "hf_",
+            "hf_a\n",
+            "hf_abcdef\n",
+            "sk-a\n|",
+            "--hf-tokn ",
+            "Cookie: a=b;",
+            "--api-key a1 b2 ",
+            "name: token ",
+            "Generated response ",
+            '"content": ',
+            "/home/",
+            "[[",
+            "api_key=[",
+        ),
         "-----BEGIN PRIVATE KEY-----",
     ],
 )

@@ -231,3 +231,11 @@ def test_garbage_is_survived(facts: Callable[[str], RunFacts]) -> None:
     ):
         found = facts(prefix + dump + "\n")
         assert found.args in ({}, {"a": 1})
+
+
+def test_stray_backslash(facts: Callable[[str], RunFacts]) -> None:
+    """An error behind a command that ends in a backslash is not part of the command."""
+    found = facts("$ vllm serve m --max-num-seqs 64 \\\nValueError: max_num_batched_tokens (64) is low\n")
+    assert found.launch == ("vllm", "serve", "m", "--max-num-seqs", "64")
+    found = facts("$ vllm serve m \\\n  --max-num-seqs 64 \\\n  --port 1\nValueError: x\n")
+    assert found.launch == ("vllm", "serve", "m", "--max-num-seqs", "64", "--port", "1")

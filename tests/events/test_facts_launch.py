@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triage.events.facts_launch import launch_args, launch_model, read_launch, shell_words
+from triage.events.facts_launch import launch_args, launch_model, may_continue, read_launch
+from triage.events.facts_words import shell_words
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,9 @@ def test_arguments_of_a_launch() -> None:
     )
     assert launch is not None
     assert launch_model(launch) == "org/m"
-    assert launch_args(launch) == {
+    found = launch_args(launch)
+    assert found.unusable == ["x"]
+    assert found.values == {
         "model_tag": "org/m",
         "tensor_parallel_size": 2,
         "max_num_seqs": 8,
@@ -145,3 +148,119 @@ def test_long_lines_are_cheap() -> None:
     assert read_launch("$ vllm serve " + "a " * 7000) is None
     assert read_launch("(" * 15000 + "vllm serve m") is None
     assert read_launch("user@" * 3000 + " vllm serve m") is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "vllm serve --max-num-seqs 64 org/m",
+        "vllm serve --max-num-seqs 64 -- org/m",
+        "vllm serve --served-model-name a b --max-num-seqs 64 org/m",
+        "vllm serve --enforce-eager org/m --max-num-seqs 64",
+        "vllm serve --kv-sharing-fast-prefill org/m --max-num-seqs=64",
+        "vllm serve --middleware a.b org/m --max-num-seqs 64",
+        "docker run --gpus all vllm/vllm-openai:v0.33.0 --max-num-seqs 64 org/m",
+        "docker run --gpus all vllm/vllm-openai:v0.33.0 serve org/m --max-num-seqs 64",
+        "vllm serve --port 1 --model org/m --max-num-seqs 64",
+    ],
+)
+def test_model_behind_flags(line: str) -> None:
+    """A flag owns the words that vLLM's parser gives it; the first of the others is the model."""
+    launch = read_launch(f"$ {line}")
+    assert launch is not None
+    assert launch_model(launch) == "org/m"
+    assert launch_args(launch).values["max_num_seqs"] == 64
+
+
+@pytest.mark.parametrize(
+    ("flags", "values"),
+    [
+        ("-O3", {"optimization_level": 3}),
+        ("-O=2", {"optimization_level": 2}),
+        ("-O 1", {"optimization_level": 1}),
+        ("-O.mode 3 -cc.cudagraph_mode=NONE", {"compilation_config": {"mode": 3, "cudagraph_mode": "NONE"}}),
+        ("--max-model-len 4k", {"max_model_len": 4000}),
+        ("--max-model-len 4K", {"max_model_len": 4096}),
+        ("--max-model-len 25.6k", {"max_model_len": 25600}),
+        ("--max-model-len auto", {"max_model_len": -1}),
+        ("--max-model-len 1.5K", {"max_model_len": "1.5K"}),
+        ("--served-model-name 4k", {"served_model_name": "4k"}),
+        ("--speculative-config.a.b 3 -sc.c true", {"speculative_config": {"a": {"b": 3}, "c": True}}),
+        ("-cc.sizes+ 1,2 -cc.sizes+=3", {"compilation_config": {"sizes": ["1", "2", "3"]}}),
+        ("--limit-mm-per-prompt image=2,video=1", {"limit_mm_per_prompt": {"image": 2, "video": 1}}),
+        ("--enable-chunked-prefill False", {"enable_chunked_prefill": False}),
+        ("'--speculative-config={\"a\": 1}'", {"speculative_config": {"a": 1}}),
+    ],
+)
+def test_values_as_vllm_reads_them(flags: str, values: dict[str, object]) -> None:
+    """Levels, numbers with a suffix, keys given by themselves and old forms become what vLLM makes of them."""
+    launch = read_launch(f"$ vllm serve m {flags}")
+    assert launch is not None
+    assert launch_args(launch).values == {"model_tag": "m", **values}
+    assert launch_args(launch).unusable == []
+
+
+@pytest.mark.parametrize(
+    "flags", ["--chat-template $X", "--chat-template ~u/x", "-cc.a $X", "--chat-template=$X/y", "--chat-template *.j"]
+)
+def test_value_that_only_a_shell_knows(flags: str) -> None:
+    """It is named, and left out."""
+    launch = read_launch(f"$ vllm serve m {flags}")
+    assert launch is not None
+    found = launch_args(launch)
+    assert found.values == {"model_tag": "m"}
+    assert found.unusable in (["chat_template"], ["compilation_config"])
+
+
+@pytest.mark.parametrize(
+    ("word", "kept"),
+    [
+        ("~/x", "~/x"),
+        ("~", "~"),
+        ("~user/x", "~user/x"),
+        ("A=~/x", "A=~/x"),
+        ("'~/x'", "'~/x'"),
+        ("*", r"\*"),
+        ("/a/*/b", r"/a/\*/b"),
+        ("{a,b}", r"\{a\,b\}"),
+        ("'*'", "'*'"),
+        (r"\*", "'*'"),
+        ("{a}", "'{a}'"),
+        ("A=*", "A='*'"),
+    ],
+)
+def test_what_the_shell_fills_in(word: str, kept: str) -> None:
+    """Home folders stay; patterns are kept so that they stand for themselves and can be told from quoted ones."""
+    found = shell_words(f"x {word}")
+    assert found is not None
+    assert found[0][1] == kept
+
+
+@pytest.mark.parametrize(
+    ("line", "goes_on"),
+    [
+        ("  --max-num-seqs 4", True),
+        ("org/m", True),
+        ("64 org/m --port 1", True),
+        ("> vllm/vllm-openai:v0.33.0 \\", True),
+        ("'{\"a\": 1}'", True),
+        ("2>&1 | tee log", True),
+        ("-v /a:/b \\", True),
+        ("", True),
+        ("ValueError: max_num_batched_tokens (64) must be", False),
+        ("torch.OutOfMemoryError: CUDA out of memory.", False),
+        ("AssertionError", False),
+        ("Traceback (most recent call last):", False),
+        ('  File "x.py", line 1, in f', False),
+        ("bash: vllm: command not found", False),
+        ("usage: vllm serve [model_tag] [options]", False),
+        ("Killed", False),
+        ("Segmentation fault (core dumped)", False),
+        ("2026-11-30 14:15:02 vllm starts", False),
+        ("(EngineCore pid=1) ValueError: x", False),
+        ("Something went wrong here", False),
+    ],
+)
+def test_what_a_backslash_goes_on_with(line: str, goes_on: bool) -> None:
+    """Arguments belong to the command, an error or a sentence behind a stray backslash does not."""
+    assert may_continue(line) is goes_on

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from packaging.version import Version
 
 from triage.diagnose import environments, quoting
-from triage.diagnose.arguments import Arguments, CannotEditError, Release, plain
+from triage.diagnose.arguments import Arguments, CannotEditError, Release
 from triage.diagnose.environments import Environment
 from triage.diagnose.flags import name_of
 from triage.diagnose.launches import (
@@ -24,6 +24,8 @@ from triage.diagnose.launches import (
 from triage.diagnose.quoting import UnquotableError
 from triage.diagnose.words import Word, is_pattern, read_word, variable, without_secrets
 from triage.model import Idiom, RunFacts, Scalar
+
+OPTIONS_PLACE = "the options -e go before the image's name"
 
 PATTERNS_LIMIT = 6
 """Words with a shell's patterns that are named."""
@@ -127,7 +129,8 @@ def _whole(change: Change, facts: RunFacts, idiom: Idiom, release: Release) -> t
         words = line.served(positional=False)
         options = [f"-e {word.written}" for word in environments.assignments(kept)]
         text = "\n".join([*options, *_docker_env(change), _join(words)])
-        further = _to_remove(change.env) + kept.steps(idiom)
+        place = (OPTIONS_PLACE,) if text.startswith("-e ") else ()
+        further = place + _to_remove(change.env) + kept.steps(idiom)
         return text, f"{BEHIND_IMAGE}, {REBUILT}" if note else BEHIND_IMAGE, steps + further
     if idiom == "cli" and line.idiom == "docker":
         program = [read_word(word) for word in _program(release)]
@@ -212,7 +215,7 @@ def _python(change: Change, facts: RunFacts, release: Release) -> tuple[str, str
         for name, value in facts.args.items()
         if not is_server_only(name) and name != "model" and name not in _SET_BY_LLM
     }
-    model = facts.args.get("model_tag") or facts.args.get("model") or facts.model
+    model = facts.args.get("model") or facts.args.get("model_tag") or facts.model
     if not isinstance(model, str):
         raise NoCommandError("the log does not show the model")
     if "hf_token" in values:
@@ -227,7 +230,7 @@ def _python(change: Change, facts: RunFacts, release: Release) -> tuple[str, str
         _put_value(values, flag, value)
     line = shown(facts, release)
     kept = line.environment().without(frozenset((*change.env, *change.passed))) if line else Environment()
-    variables = {**environments.plain(kept), **change.env}
+    variables = {**environments.texts(kept), **change.env}
     return _python_env(variables) + f"LLM({_keywords(values)})", REBUILT, kept.steps("python")
 
 
@@ -335,18 +338,3 @@ def _install(packages: tuple[str, ...], idiom: Idiom) -> tuple[tuple[str, ...], 
 
 def _join(words: list[Word]) -> str:
     return " ".join(word.written for word in words)
-
-
-def environment(env: Mapping[str, Scalar]) -> tuple[dict[str, str | None], tuple[str, ...]]:
-    """A fix's variables: the texts that a process gets (None unsets one), and the names of those handed on.
-
-    A variable that is to be itself (``HF_TOKEN`` to ``$HF_TOKEN``) has a value that only the user has.
-    """
-    given: dict[str, str | None] = {}
-    passed: list[str] = []
-    for name, value in env.items():
-        if value == f"${name}":
-            passed.append(name)
-        else:
-            given[name] = None if value is None else str(int(value)) if isinstance(value, bool) else plain(value)
-    return given, tuple(passed)

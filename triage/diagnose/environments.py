@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from triage.diagnose import quoting
+from triage.diagnose.arguments import plain
 from triage.diagnose.quoting import UnquotableError
 from triage.diagnose.words import Word, literal
-from triage.model import Idiom
+from triage.model import Idiom, Scalar
 
 _ASSIGNED = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,80})=")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
@@ -119,18 +120,33 @@ def assignments(environment: Environment) -> list[Word]:
     ]
 
 
-def plain(environment: Environment) -> dict[str, str | None]:
+def texts(environment: Environment) -> dict[str, str | None]:
     """The values as texts (None: taken away).
 
     Raises:
         UnquotableError: a value has a variable in it, which only a shell fills in.
     """
-    texts: dict[str, str | None] = dict.fromkeys(environment.removed)
+    values: dict[str, str | None] = dict.fromkeys(environment.removed)
     for name, value in environment.given.items():
         if value.value is None:
             raise UnquotableError(f"{name} has a variable of the shell in it")
-        texts[name] = value.value
-    return texts
+        values[name] = value.value
+    return values
+
+
+def wanted(env: Mapping[str, Scalar]) -> tuple[dict[str, str | None], tuple[str, ...]]:
+    """A fix's variables: the texts that a process gets (None unsets one), and the names of those handed on.
+
+    A variable that is to be itself (``HF_TOKEN`` to ``$HF_TOKEN``) has a value that only the user has.
+    """
+    given: dict[str, str | None] = {}
+    passed: list[str] = []
+    for name, value in env.items():
+        if value == f"${name}":
+            passed.append(name)
+        else:
+            given[name] = None if value is None else str(int(value)) if isinstance(value, bool) else plain(value)
+    return given, tuple(passed)
 
 
 def _names_itself(word: Word, name: str) -> bool:

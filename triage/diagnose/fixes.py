@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from triage.diagnose import quoting
 from triage.diagnose.arguments import Release
-from triage.diagnose.commands import Change, environment, render
+from triage.diagnose.commands import Change, render
+from triage.diagnose.environments import wanted
 from triage.diagnose.expressions import ExpressionError, MissingName, evaluate, fill, unfilled, visible
-from triage.diagnose.flags import flag_name, name_of
+from triage.diagnose.flags import name_of
 from triage.diagnose.launches import CUT
+from triage.diagnose.presence import is_given, is_variable_shown, may_be_given
 from triage.diagnose.quoting import UnquotableError
 from triage.model import Catalogue, Cause, Fix, FixRecipe, Idiom, RunFacts, Scalar
 
@@ -22,6 +24,9 @@ UNPRINTABLE = "UNPRINTABLE"
 
 SOLUTIONS_LIMIT = 12
 """Solutions of a record without computed fixes that are shown."""
+
+DEFAULT_PORT = 8000
+"""Where the server listens unless told otherwise."""
 
 _DECIMALS = 6
 # Arguments whose default has been the same in every release.
@@ -41,9 +46,11 @@ def work_out(
         idiom: the idiom asked for; None takes the run's own.
 
     Returns:
-        The fixes that apply to the run's release and change something, in the record's order. One whose numbers
-        the log does not hold has no commands and says what is missing. A record without computed fixes
-        gives its solutions, without commands.
+        The fixes that apply to the run's release and change something, in the record's order; where none does, those
+        of the nearest release, since a message that is there proves that the check is. With the release
+        unknown those of all releases, each with the ones that it is for. One whose numbers the log does not
+        hold has no commands and says what is missing. One that only drops flags comes last where the log does not
+        show the arguments. A record without computed fixes gives its solutions, without commands.
     """
     if not cause.fixes:
         return _solutions(cause)
@@ -56,8 +63,18 @@ def work_out(
         catalogue=catalogue,
         idiom=idiom or facts.launch_idiom or "cli",
     )
-    recipes = _for_release(cause.fixes, context.release.version, catalogue)
-    return tuple(fix for fix in (_fix(recipe, context) for recipe in recipes) if fix is not None)
+    version = context.release.version
+    if version is None:
+        return _in_order(_fix(recipe, context) for recipe in cause.fixes)
+    tried: list[list[FixRecipe]] = []
+    for nearest in (version, *_by_distance(version, catalogue)):
+        admitted = [recipe for recipe in cause.fixes if _admits(recipe.versions, nearest)]
+        if admitted in tried:
+            continue
+        tried.append(admitted)
+        if fixes := _in_order(_fix(recipe, context) for recipe in admitted):
+            return fixes
+    return ()
 
 
 def names_of(captures: Mapping[str, Scalar], facts: RunFacts) -> dict[str, Scalar]:
@@ -105,7 +122,20 @@ class _Context:
     idiom: Idiom
 
 
-def _fix(recipe: FixRecipe, context: _Context) -> Fix | None:
+def _fix(recipe: FixRecipe, context: _Context) -> tuple[Fix, bool] | None:
+    """A recipe worked out, and whether it is for a flag that nobody knows to be there; None where it does not apply."""
+    fix = _applied(recipe, context)
+    if fix is None:
+        return None
+    if context.release.version is None and recipe.versions:
+        fix = replace(fix, title=f"{fix.title} (vLLM {recipe.versions})")
+    drops = bool(recipe.unset) and not (recipe.set or recipe.env or recipe.packages or recipe.steps)
+    if not drops or any(is_given(flag, context.facts) for flag in recipe.unset):
+        return fix, False
+    return replace(fix, title=f"if {' or '.join(recipe.unset)} is set: {fix.title}"), True
+
+
+def _applied(recipe: FixRecipe, context: _Context) -> Fix | None:
     flags = context.release.flags
     if flags is not None and any(flag.partition(".")[0] not in flags for flag in recipe.set):
         return None
@@ -141,27 +171,30 @@ def _worked_out(recipe: FixRecipe, context: _Context) -> Fix | None:
                 missing.update(dict.fromkeys(lacking.names))
     texts: dict[str, str] = {}
     quoted = {"verify": recipe.verify or "", **{f"step {place}": step for place, step in enumerate(recipe.steps)}}
+    reachable = {**_port(context), **context.names}
     for key, text in {"title": recipe.title, "tradeoff": recipe.tradeoff, **quoted}.items():
+        names = context.names if key == "title" else reachable
         try:
-            texts[key] = fill(text, context.names, _for_paste if key in quoted else None)
+            texts[key] = fill(text, names, _for_paste if key in quoted else None)
         except MissingName as lacking:
             missing.update(dict.fromkeys(lacking.names))
     if missing:
         raise MissingName(*missing)
-    variables.update(dict.fromkeys(recipe.unset_env))
-    unset = tuple(flag for flag in recipe.unset if _may_be_given(flag, context.facts))
+    unset = tuple(flag for flag in recipe.unset if may_be_given(flag, context.facts))
+    removed, further = _variables_to_remove(recipe, context.facts)
+    variables.update(dict.fromkeys(removed))
     same = all(_is_present(flag, value, context) for flag, value in values.items())
     if (recipe.set or recipe.unset) and same and not (unset or variables or recipe.packages):
         return None
-    given, passed = environment(variables)
+    given, passed = wanted(variables)
     change = Change(values, unset, given, recipe.packages, passed)
     rendered = render(change, context.facts, context.idiom, context.release)
     return Fix(
         title=texts["title"],
         set=values,
         unset=unset,
-        env=variables,
-        steps=(*(texts[key] for key in texts if key.startswith("step ")), *rendered.steps),
+        env={name: value for name, value in variables.items() if name not in passed},
+        steps=(*(texts[key] for key in texts if key.startswith("step ")), *rendered.steps, *further),
         commands=rendered.commands,
         verify=texts["verify"] or None,
         safety=recipe.safety,
@@ -169,6 +202,23 @@ def _worked_out(recipe: FixRecipe, context: _Context) -> Fix | None:
         estimate=recipe.estimate,
         note=rendered.note,
     )
+
+
+def _variables_to_remove(recipe: FixRecipe, facts: RunFacts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The variables to take away, and steps for those that need not be there, because the flag beside them is."""
+    if not any(is_given(flag, facts) for flag in recipe.unset):
+        return recipe.unset_env, ()
+    shown = [name for name in recipe.unset_env if is_variable_shown(name, facts)]
+    rest = [name for name in recipe.unset_env if name not in shown]
+    return tuple(shown), tuple(f"if {name} is set in its environment: unset it too" for name in rest)
+
+
+def _port(context: _Context) -> dict[str, Scalar]:
+    """The port that the server is asked on, unless the cause has a capture of that name."""
+    if "port" in context.cause.captures:
+        return {}
+    port = context.facts.args.get("port")
+    return {"port": port if isinstance(port, int) and not isinstance(port, bool) else DEFAULT_PORT}
 
 
 def _withheld(recipe: FixRecipe, missing: tuple[str, ...], context: _Context) -> Fix:
@@ -189,13 +239,17 @@ def _solutions(cause: Cause) -> tuple[Fix, ...]:
     return tuple(Fix(title=title) for title in titles if title)
 
 
-def _for_release(recipes: Iterable[FixRecipe], version: Version | None, catalogue: Catalogue) -> list[FixRecipe]:
-    if version is not None:
-        return [recipe for recipe in recipes if _admits(recipe.versions, version)]
-    # Release unknown: as for the newest one, unless the cause has fixes for older ones only.
-    newest = _version(_newest(catalogue))
-    current = [recipe for recipe in recipes if newest is None or _admits(recipe.versions, newest)]
-    return current or list(recipes)
+def _in_order(found: Iterable[tuple[Fix, bool] | None]) -> tuple[Fix, ...]:
+    """The fixes, those behind the others whose condition nobody has looked at."""
+    fixes = [each for each in found if each is not None]
+    return tuple(fix for last in (False, True) for fix, conditional in fixes if conditional is last)
+
+
+def _by_distance(version: Version, catalogue: Catalogue) -> list[Version]:
+    """The releases that are known, those next to a version first, the older of two before the newer."""
+    known = sorted({release for name in catalogue.flags if (release := _version(name)) is not None} | {version})
+    place = known.index(version)
+    return sorted((release for release in known if release != version), key=lambda r: abs(known.index(r) - place))
 
 
 def _admits(versions: str | None, version: Version) -> bool:
@@ -241,20 +295,6 @@ def _is_present(flag: str, value: Scalar, context: _Context) -> bool:
         if isinstance(value, bool) and present is None:
             return False
     return present == value and isinstance(present, bool) is isinstance(value, bool)
-
-
-def _may_be_given(flag: str, facts: RunFacts) -> bool:
-    """Whether a flag may stand on the user's command line: not where all arguments are known without it."""
-    base, dot, path = flag.partition(".")
-    name = name_of(base)
-    if not facts.args or CUT in facts.unusable or name in facts.unusable:
-        return True
-    if dot:
-        value = facts.args.get(name)
-        return isinstance(value, Mapping) and path.split(".")[0] in value
-    if name.startswith("no_"):
-        return facts.args.get(name.removeprefix("no_")) is False
-    return name in facts.args
 
 
 def _is_of_other_wording(name: str, context: _Context) -> bool:

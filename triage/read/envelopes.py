@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 import regex
 
@@ -74,7 +75,7 @@ def _unwrapped(rest: str, said: dict[str, str], learned: Prefixes) -> str:
     for _ in range(DEPTH):
         if not rest or rest[0] not in _FIRST:
             break
-        for prefix in (*_PREFIXES, *learned):
+        for prefix in (*_starting(rest[0]), *learned):
             if (found := prefix.match(rest)) and found.end():
                 said.update((name, value) for name, value in found.groupdict().items() if value is not None)
                 if letter := said.pop("glog", None):
@@ -111,7 +112,13 @@ def _record(lines: tuple[Line, ...], rest: str, said: Mapping[str, str]) -> Reco
 
 def is_prefixed(text: str) -> bool:
     """Whether a text begins with an envelope (a wrapped line's continuation does not)."""
-    return bool(text) and text[0] in _FIRST and any(prefix.match(text) for prefix in _PREFIXES)
+    return bool(text) and text[0] in _FIRST and any(prefix.match(text) for prefix in _starting(text[0]))
+
+
+@cache
+def _starting(character: str) -> Prefixes:
+    """The known prefixes that can begin with a character: most lines are spared most of the table."""
+    return tuple(prefix for prefix in _PREFIXES if prefix.match(character, partial=True))
 
 
 def _number(text: str | None) -> int | None:

@@ -64,6 +64,9 @@ class _Joiner:
     def __init__(self, *, waits: bool) -> None:
         self._lengths: Counter[int] = Counter()
         self._longest = 0
+        # What folds lines without knowing escape sequences counts them as columns.
+        self._raw_lengths: Counter[int] = Counter()
+        self._raw_longest = 0
         self._lines = self._prefixed = 0
         self._indent: int | None = None
         self._whole_input_known = False
@@ -78,6 +81,9 @@ class _Joiner:
         self._longest = max(self._longest, len(text))
         if NARROW <= len(text) <= WIDE:
             self._lengths[len(text)] += 1
+        if len(line.text) != len(text):
+            self._raw_lengths[len(line.text)] += 1
+        self._raw_longest = max(self._raw_longest, len(line.text))
         if stripped := text.lstrip(" "):
             indent = len(text) - len(stripped)
             self._indent = indent if self._indent is None else min(indent, self._indent)
@@ -97,12 +103,12 @@ class _Joiner:
         text = strip_ansi(line.text)
         if self._indent and text[: self._indent].isspace():
             text = text[self._indent :]
-        if self._parts and (joint := self._joint(self._parts[-1][1], text)) is not None:
+        if self._parts and (joint := self._joint(*self._parts[-1], text)) is not None:
             self._parts.append((line, joint + text))
             return
         yield from self.end()
         self._parts = [(line, text)]
-        if not self._waits and not self._is_full(text):
+        if not self._waits and not self._is_full(line, text):
             yield from self.end()
 
     def end(self) -> Iterator[Record]:
@@ -116,19 +122,25 @@ class _Joiner:
     def _width(self) -> int:
         return self._longest - (self._indent or 0)
 
-    def _is_full(self, text: str) -> bool:
+    @property
+    def _is_folded_raw(self) -> bool:
+        return NARROW <= self._raw_longest <= WIDE and self._raw_lengths[self._raw_longest] >= 3
+
+    def _is_full(self, line: Line, text: str) -> bool:
+        if self._is_folded_raw and len(line.text) == self._raw_longest:
+            return True
         # A padded line (a TUI copy) is as long as the widest; several blanks at its end tell. One is where it broke.
         return len(text) >= self._width and NARROW <= self._longest <= WIDE and not text.endswith("  ")
 
-    def _joint(self, before: str, after: str) -> str | None:
+    def _joint(self, line: Line, before: str, after: str) -> str | None:
         """What stands between two lines that belong together; None where they do not."""
         if len(self._parts) >= JOINED or not after.strip() or not NARROW <= self._longest <= WIDE:
             return None
-        if _OWN.match(after) or is_prefixed(after):
+        if _OWN.match(after) or is_prefixed(after) or any(prefix.match(after) for prefix in self._learned):
             return None
         first = self._parts[0][1]
-        if self._is_full(before):
-            if self._lengths[self._longest] >= 3:
+        if self._is_full(line, before):
+            if self._lengths[self._longest] >= 3 or self._is_folded_raw:
                 return ""
             # One or two full lines may be chance; a prefixed or exception line with a bare one behind it is not.
             starts = is_prefixed(first) or bool(_OWN.match(first))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from triage.model import Fix, Report, Run
+from triage.redact.names import kind_of_name, shell_variable, words
 from triage.redact.patterns import (
     PRIVATE,
     PROMPTS,
@@ -20,10 +21,7 @@ from triage.redact.patterns import (
     WRAP,
     WRAPPED,
     Pattern,
-    kind_of_name,
-    shell_variable,
     shell_words,
-    words,
 )
 
 __all__ = ["redact"]
@@ -68,7 +66,7 @@ def redact(report: Report, *, private: bool) -> Report:
     redaction.learn(report)
     clean: Report = redaction.walk(report)
     counts = Counter(report.redacted)
-    counts.update(_PLURAL[kind] for kind in redaction.kinds.values())
+    counts.update(_PLURAL[kind] for text, kind in redaction.kinds.items() if text not in redaction.pieces)
     return replace(clean, redacted=dict(sorted(counts.items())))
 
 
