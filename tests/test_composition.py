@@ -16,9 +16,9 @@ from triage.pipeline import Settings, Source, Triage
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 FAILURE = (SAMPLES / "batched-tokens-below-num-seqs" / "positive.log").read_text(encoding="utf-8")
-HEALTHY = [
-    f"(APIServer pid=77) INFO:     192.0.2.9:{4000 + n} - \"GET /metrics HTTP/1.1\" 200 OK" for n in range(20)
-] + ["(APIServer pid=77) WARNING 11-30 14:15:02 [api_server.py:1213] LoRA dynamic loading & unloading is enabled in the API server."]
+HEALTHY = [f'(APIServer pid=77) INFO:     192.0.2.9:{4000 + n} - "GET /metrics HTTP/1.1" 200 OK' for n in range(20)] + [
+    "(APIServer pid=77) WARNING 11-30 14:15:02 [api_server.py:1213] LoRA dynamic loading & unloading is enabled in the API server."
+]
 KNOWN = catalogue.load()
 Wrap = Callable[[int, str], str]
 ENVELOPES: list[Wrap] = [

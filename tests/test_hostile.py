@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+import time
 from collections.abc import Callable
 
 import pytest
@@ -84,10 +85,12 @@ def test_other_idioms_hold_the_model_as_one_value(diagnose: Diagnose, model: str
             assert model in [value.replace("$$", "$") for value in values]
 
 
-@pytest.mark.parametrize("model", [*UNQUOTABLE, "--help"])
+@pytest.mark.parametrize("model", [*UNQUOTABLE[1:], "--help"])  # a colour is taken for the log's own
 def test_what_cannot_be_quoted_gets_no_command(diagnose: Diagnose, model: str) -> None:
     """A control or bidi character in a value, or a model that would be read as a flag: the change alone is printed."""
-    for fix in diagnose(log(model)).findings[0].fixes:
+    fixes = diagnose(log(model)).findings[0].fixes
+    assert any(fix.set or fix.steps for fix in fixes)
+    for fix in fixes:
         assert all("vllm" not in command for command in fix.commands)
 
 
@@ -134,3 +137,29 @@ def test_secrets_stay_on_the_machine(diagnose: Diagnose, secret: str, format: st
     text = f"$ vllm serve m --max-num-batched-tokens 64 {spoken if spoken.startswith('--') else ''}\n" + log("m")
     report = diagnose(text + f"acme.BrokenError: cannot log in with {spoken}\n", show_all=True)
     assert secret not in triage.render_report(report, format)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "│" + " " * 200_000 + "x",
+        "(APIServer pid=1) INFO 11-30 14:15:02 [x.py:1] " + "output: '" * 25_000,
+        "cannot load model " + " (parameter=" * 20_000,
+        "ValueError: " + " [type=" * 30_000,
+        "{'a': " * 40_000,
+        "non-default args: {'a': " + "<a: " * 2_000 + "1" + ">" * 2_000 + "}",
+        "usage: x " + "[--a A] " * 30_000,
+        "a: error: " * 25_000,
+        "x | " * 60_000,
+        '  File "' + "/" * 200_000,
+        "\\n" * 100_000 + "Traceback (most recent call last):",
+        "&lt;" * 60_000,
+        "[rank0]: " * 25_000,
+    ],
+    ids=lambda line: repr(line[:30]),
+)
+def test_no_line_takes_long(diagnose: Diagnose, line: str) -> None:
+    """Lines of 256 KiB made to set regular expressions running are read in a few seconds of computing."""
+    start = time.process_time()
+    diagnose(f"{line}\nRuntimeError: {line}\n")
+    assert time.process_time() - start < 8

@@ -117,6 +117,8 @@ def test_healthy_log_is_silent(diagnose: Diagnose, path: Path) -> None:
     """A healthy run names nothing, and every INFO and WARNING line of it by itself names nothing either."""
     report = diagnose(path.read_bytes())
     assert (report.status, report.findings) == ("healthy", ())
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        assert diagnose(line).findings == (), line
 
 
 @pytest.mark.parametrize("path", [*POSITIVE, *REAL, *HEALTHY], ids=folder)

@@ -32,8 +32,11 @@ OBSERVATIONS_LIMIT = 5000
 QUOTES_LIMIT = 3
 """How deep messages that quote messages are followed."""
 
-NEAR_LINES = 200
-"""Records before an event that a cause's "near" captures may look at."""
+NEAR_LINES, NEAR_WIDTH = 200, 2000
+"""Last records of a run that a cause's "near" captures may look at, and how many characters of each."""
+
+RUNS_LIMIT = 200
+"""Starts of servers told apart in one input."""
 
 SHARED = frozenset({"markdown", "html", "github"})
 """Formats that are made to be shared: addresses, hosts and user names are redacted in them."""
@@ -82,6 +85,7 @@ class _RunReader:
         self.release = release
         self.state = diagnose.RunState(RunFacts(), line, source, pod)
         self.has_banner = False
+        self.near: deque[str] = deque(maxlen=NEAR_LINES)
 
 
 class Triage:
@@ -100,7 +104,6 @@ class Triage:
         self._groups: dict[tuple[object, ...], diagnose.Observation] = {}
         self._runs: list[_RunReader] = []
         self._of: dict[tuple[str, str | None], tuple[list[int], list[int]]] = {}
-        self._near: deque[str] = deque(maxlen=NEAR_LINES)
         self._evidence = diagnose.Evidence(catalogue)
         self._lines = self._bytes = self._order = 0
         self._is_of_vllm = False
@@ -161,14 +164,16 @@ class Triage:
         """Let a record add to its run's facts and progress."""
         run = self._run_for(record)
         if not self._is_of_vllm:
-            self._is_of_vllm = record.level is not None or record.process is not None or "vllm" in record.text.lower()
+            tagged = record.process is not None or record.logger_file is not None
+            self._is_of_vllm = tagged or "vllm" in record.text.lower()
         run.facts.observe(record)
         run.release.observe(record)
-        self._near.append(record.text)
+        run.near.append(record.text[:NEAR_WIDTH])
         self._evidence.observe(record, run.index)
         said = diagnose.read_progress(record)
         if said is None:
             return
+        self._is_of_vllm = True
         name, stage = said
         state, line = run.state, record.first.number
         state.started = state.started or name not in ("ended", "failed")
@@ -193,6 +198,12 @@ class Triage:
         source, pod = record.first.source, record.pod
         starts, indexes = self._of.setdefault((source, pod), ([], []))
         banner = events.is_run_start(record)
+        if len(self._runs) >= RUNS_LIMIT:
+            self._limits.add(f"more than {RUNS_LIMIT} starts of servers, later ones taken for the last")
+            if not indexes:
+                starts.append(1)
+                indexes.append(RUNS_LIMIT - 1)
+            banner = False
         if not indexes or (banner and self._runs[indexes[-1]].has_banner):
             facts = self._runs[indexes[-1]].facts.next_run() if indexes else events.FactsCollector()
             starts.append(record.first.number if indexes else 1)
@@ -233,7 +244,7 @@ class Triage:
         observation.last_line = first.first.number
         observation.first_time = observation.last_time = first.time
         if best is not None:
-            observation.context = diagnose.from_text(best.cause, statement.event, self._near)
+            observation.context = diagnose.from_text(best.cause, statement.event, self._runs[index].near)
         key = (index, best.cause.slug) if best else (index, diagnose.fingerprint(statement.class_name, None, message))
         held = self._groups.get(key)
         if held is not None:
@@ -281,7 +292,7 @@ class Triage:
             status=status,
             findings=tuple(replace(f, run=number[f.run]) if f.run is not None else f for f in findings),
             missing=missing,
-            runs=tuple(_run(states[index]) for index in kept) if facts.bytes else (),
+            runs=tuple(self._run(states[index]) for index in kept) if facts.bytes else (),
             input=facts,
             hidden=hidden,
         )
@@ -305,25 +316,25 @@ class Triage:
         # Evidence quotes the input as it looked on a screen: a colour's escape sequence is no part of the line.
         return replace(found, evidence=tuple(map(read.strip_ansi, found.evidence)))
 
-
-def _run(state: diagnose.RunState) -> Run:
-    facts = state.facts
-    command = diagnose.shown_command(facts) if facts.launch else diagnose.rebuilt_command(facts)
-    basis: CommandBasis | None = None
-    if command:
-        basis = "log" if facts.launch else "rebuilt"
-    return Run(
-        vllm_version=facts.vllm_version,
-        version_basis=facts.version_basis,
-        model=facts.model,
-        command=command,
-        command_basis=basis,
-        args=facts.args,
-        platform=facts.platform,
-        deployment=facts.deployment,
-        source=state.source,
-        pod=state.pod,
-    )
+    def _run(self, state: diagnose.RunState) -> Run:
+        facts = state.facts
+        release = diagnose.release_of(facts.vllm_version, self._catalogue)
+        command = diagnose.shown_command(facts) if facts.launch else diagnose.rebuilt_command(facts, release)
+        basis: CommandBasis | None = None
+        if command:
+            basis = "log" if facts.launch else "rebuilt"
+        return Run(
+            vllm_version=facts.vllm_version,
+            version_basis=facts.version_basis,
+            model=facts.model,
+            command=command,
+            command_basis=basis,
+            args=facts.args,
+            platform=facts.platform,
+            deployment=facts.deployment,
+            source=state.source,
+            pod=state.pod,
+        )
 
 
 def present(report: Report, format: str, options: render.Options, *, redacted: bool = True) -> str:

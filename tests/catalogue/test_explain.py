@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import orjson
 import pytest
 
 from triage.catalogue import as_json, as_page, as_text, bundled_patterns, load
+from triage.catalogue.advice import fix_sections
 from triage.catalogue.load import read_file
 from triage.catalogue.page import read_page
 from triage.catalogue.record import parse_record
@@ -75,13 +77,13 @@ def test_everything_of_our_record_is_shown(own: dict[str, Any]) -> None:
     own["novelty"] = {"a": "kept and shown"}
     shown = as_text(parse_record(own, "hall.json"))
     for part in (
-        "seats-above-rows  (error, ValueError, root_cause, startup, config)",
+        "seats-above-rows  (severity error, class ValueError, role root_cause, scope startup, owner config)",
         "or: no seat for {name}",
         "seats: int in pieces",
         "size: float, from args: hall_size",
-        "hall.py in Hall.seat: line 3 (1.0 to 1.1), 5 (2.0)",
+        "hall.py in Hall.seat, 1.0 to 2.0: line 5 (2.0), 3 (1.0 to 1.1)",
         "at most {rows} seats  [safe; fewer guests; an estimate]",
-        "set --seats = min(seats, rows)",
+        "set --seats <computed>",
         "drop --wide",
         "set ROWS=many in the environment",
         "unset LEGS in the environment",
@@ -177,3 +179,83 @@ def test_bundled_records_in_all_forms(path: Path) -> None:
     for name in (*kept, "validationCode", "tryCatchPattern", "preventionTips", "tags", "handlingStrategy"):
         assert back[name] == (cause.record.get(name) or None), name
     assert as_text(cause).startswith(cause.slug)
+
+
+def test_the_order_is_meaning_then_fixes_then_the_rest(own: dict[str, Any]) -> None:
+    """A reader meets what it means, when it happens and what fixes it before code, places and facts."""
+    own |= {"triggerScenarios": "Crowds.", "exampleFix": "--seats 3", "filePath": "hall.py", "lineNumber": 3}
+    shown = as_text(parse_record(own, "hall.json"))
+    headings = (
+        "Error message",
+        "What it means",
+        "When it happens",
+        "Fix 1",
+        "Solutions",
+        "Example fix",
+        "Where",
+        "Facts",
+    )
+    places = [shown.index(f"\n{heading}\n") for heading in headings]
+    assert places == sorted(places)
+
+
+def test_formulas_are_shown_as_computed(own: dict[str, Any]) -> None:
+    """What is set is shown by its flag; a value of the log by its name, a constant as it is, a formula as <computed>."""
+    fix = {
+        "title": "take {8 + 8 * (rows > 8)} of {rows}, {{as is}}",
+        "set": {"--seats": "min(seats, rows)", "--rows": "rows", "--legs": 4, "--kind": {"text": "a+b"}, "--wide": ""},
+        "steps": ["count {max(rows, 2)} rows"],
+        "when": "8 + rows * 2 > 3",
+    }
+    own["triage"]["fixes"] = [fix, fix | {"when": "rows > 3 and seats <= 4", "set": {"--x": 1}}]
+    shown = as_text(parse_record(own, "hall.json"))
+    for part in (
+        "take <computed> of {rows}, {as is}  [",
+        "set --seats <computed>\n",
+        "set --rows {rows}\n",
+        "set --legs 4\n",
+        "set --kind a+b\n",
+        "set --wide\n",
+        "step: count <computed> rows\n",
+        "only if: its numbers allow it",
+        "only if: rows > 3 and seats <= 4",
+    ):
+        assert part in shown
+    assert "min(" not in shown
+    assert "8 +" not in shown
+
+
+def test_releases_are_packed(own: dict[str, Any]) -> None:
+    """A place is a line with its range of releases; of the newest one the newest three lines, the rest is in the JSON."""
+    own["triage"]["sites"] = [
+        {"file": "hall.py", "function": "old", "lines": {"0.9": 1, "0.10": 2}},
+        {"file": "seats.py", "function": "new", "lines": {f"0.{n}": n // 2 for n in range(11, 31)}},
+    ]
+    lines = as_text(parse_record(own, "hall.json")).splitlines()
+    at = lines.index("  seats.py in new, 0.11 to 0.30: line 15 (0.30), 14 (0.28 to 0.29), 13 (0.26 to 0.27)")
+    assert lines[at + 1 : at + 3] == ["  hall.py in old, 0.9 to 0.10", "  (--format json has the line of each release)"]
+
+
+def test_a_solution_that_a_fix_states_is_not_repeated(own: dict[str, Any]) -> None:
+    """The same flag changed the same way, or the same words, is said once; another way is said too."""
+    own["triage"]["fixes"] = [
+        {"title": "lower --seats to {rows}", "set": {"--seats": "rows"}},
+        {"title": "x", "steps": ["Bring more rows"]},
+    ]
+    own["solutions"] = ["Reduce --seats to the rows", "Raise --seats", "Bring more rows", "Close the hall"]
+    shown = as_text(parse_record(own, "hall.json"))
+    assert "Solutions\n  1. Raise --seats\n  2. Close the hall\n" in shown
+
+
+def test_a_check_that_all_fixes_share_is_shown_once(own: dict[str, Any]) -> None:
+    """It stands behind the last of them."""
+    own["triage"]["fixes"] = [{"title": f"way {n}", "set": {"--n": n}, "verify": "look"} for n in range(3)]
+    assert as_text(parse_record(own, "hall.json")).count("check: look") == 1
+
+
+@pytest.mark.parametrize("path", sorted((bundled_patterns() / "causes").rglob("*.json")), ids=lambda path: path.stem)
+def test_no_bundled_fix_shows_a_formula(path: Path) -> None:
+    """Neither what is set nor a title of our records has arithmetic in it."""
+    for section in fix_sections(read_file(path)):
+        assert not re.search(r"\{[^{}\"']*[ (*+/-][^{}\"']*\}", section)
+        assert not re.search(r"^  set --\S+ (?!.*<computed>).*[(*+]\w+", section, re.MULTILINE)

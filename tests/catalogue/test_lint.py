@@ -245,3 +245,25 @@ def test_dangerous_patterns(pattern: str) -> None:
 def test_harmless_patterns(pattern: str) -> None:
     """Ordinary patterns, and invalid ones (told elsewhere), are not called dangerous."""
     assert dangerous(pattern) is None
+
+
+def test_folder_without_records(tmp_path: Path) -> None:
+    """Nothing was checked, so nothing is said to be well."""
+    (tmp_path / "README.md").write_text("notes")
+    with pytest.raises(RecordError, match="no records found"):
+        lint(tmp_path)
+
+
+def test_a_field_of_ours_at_the_top_is_told_its_place(folder: Folder, own: dict[str, Any]) -> None:
+    """A title beside the message belongs into the object that has the rest of ours; no other name is guessed."""
+    found = lint(folder(**{"seats-above-rows": own | {"title": "x"}}))
+    assert [(problem.field, problem.message, problem.severity) for problem in found] == [
+        ("title", "unknown field 'title'; it belongs under 'triage'", "warning")
+    ]
+    assert found[0].hint == 'write "triage": {"title": ...}'
+
+
+def test_a_slip_in_a_field_is_told_and_a_strange_name_is_not_guessed_at(folder: Folder, own: dict[str, Any]) -> None:
+    """A name that is like none of ours is kept and ignored."""
+    found = lint(folder(**{"seats-above-rows": own | {"errorClas": "x", "novelty": 1, "tiles": 2}}))
+    assert [problem.message for problem in found] == ["unknown field 'errorClas'; did you mean 'errorClass'?"]

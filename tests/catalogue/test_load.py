@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from triage.catalogue import bundled_patterns, load
+from triage.catalogue import bundled_patterns, lint, load
 from triage.catalogue.load import Flags, load_flags, record_files
 from triage.errors import RecordError
 
@@ -227,3 +227,37 @@ def test_bundled_flags_are_flags() -> None:
         assert flags[release]
         assert all(flag.startswith("--") for flag in flags[release])
     assert isinstance(flags, Flags) or not flags
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_what_is_no_regular_file_is_refused(folder: Folder, own: dict[str, Any]) -> None:
+    """A named pipe nobody writes to, a device without an end and a folder of a record's name are told, not read."""
+    directory = folder(good=own)
+    for name, make in (
+        ("pipe.json", os.mkfifo),
+        ("device.json", lambda path: os.symlink("/dev/zero", path)),
+        ("page.txt", lambda path: os.symlink("/dev/zero", path)),
+    ):
+        make(directory / name)
+        with pytest.raises(RecordError, match="is no regular file") as caught:
+            load([directory], bundled=False)
+        assert caught.value.file.endswith(name)
+        assert [problem.message for problem in lint(directory)] == ["is no regular file"]
+        (directory / name).unlink()
+
+
+def test_a_huge_file_is_refused(folder: Folder) -> None:
+    """No record has megabytes; the rest of the file is not read."""
+    directory = folder(huge="{}")
+    with (directory / "huge.json").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(RecordError, match="is larger than 4 MiB"):
+        load([directory], bundled=False)
+
+
+def test_a_link_to_a_record_is_read(folder: Folder, own: dict[str, Any], tmp_path: Path) -> None:
+    """A mounted configuration is made of links."""
+    directory = folder(good=own)
+    (directory / "good.json").rename(tmp_path / "elsewhere")
+    (directory / "good.json").symlink_to(tmp_path / "elsewhere")
+    assert [cause.slug for cause in load([directory], bundled=False).causes] == ["seats-above-rows"]

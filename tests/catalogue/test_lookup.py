@@ -96,3 +96,38 @@ def test_unknown_relations_stay_as_given() -> None:
     record = {"errorMessage": "x", "relatedErrors": ["gone", "se"], "triage": {"related": ["nothing"]}}
     cause = parse_record(record, "x")
     assert related(cause, Catalogue((cause,))) == [("nothing", None), ("gone", None), ("se", None)]
+
+
+@pytest.mark.parametrize(
+    "query", ["CUDA out of memory", "cuda out of memory.", "CUDA out of memory. Tried to allocate"]
+)
+def test_the_words_of_a_slug_and_a_unique_beginning_are_not_ambiguous(bundled: Catalogue, query: str) -> None:
+    """Another message that begins with the same words does not matter where a record is called by them."""
+    found = find(bundled, query)
+    assert isinstance(found, Cause)
+    assert found.slug == "cuda-out-of-memory"
+
+
+def test_a_whole_message_is_meant_rather_than_the_beginning_of_another() -> None:
+    """A message that another one goes on from means the shorter one."""
+    catalogue = Catalogue(
+        tuple(
+            parse_record({"id": str(number), "slug": slug, "errorMessage": message}, slug)
+            for number, (slug, message) in enumerate(
+                (("longer", "the seat {n} is taken by {other}"), ("shorter", "the seat {n} is taken"))
+            )
+        )
+    )
+    for query in ("the seat {n} is taken", "the seat 5 is taken", "ValueError: the seat 5 is taken"):
+        found = find(catalogue, query)
+        assert isinstance(found, Cause)
+        assert found.slug == "shorter"
+
+
+def test_every_template_of_ours_means_its_record(bundled: Catalogue) -> None:
+    """The text of a message as the sources have it is never ambiguous."""
+    for cause in bundled.causes:
+        for template in cause.templates:
+            found = find(bundled, template.text)
+            assert isinstance(found, Cause), template.text
+            assert found.slug == cause.slug

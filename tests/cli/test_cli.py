@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import jsonschema
 import pytest
 
 import triage
+from triage.cli import SUBCOMMANDS
 
 SEED = "ValueError: max_num_batched_tokens (64) must be greater than or equal to max_num_seqs (256).\n"
 SLUG = "batched-tokens-below-num-seqs"
@@ -120,6 +122,9 @@ def test_exit_code_on_request(text: str, code: int) -> None:
         (["explain", "no such thing at all"], "no record is called"),
         (["explain"], "the following arguments are required"),
         (["lint", "/no/such/folder"], "is no folder"),
+        (["lint", ""], "the name of the folder is empty"),
+        (["--patterns", ""], "the name of the folder is empty"),
+        (["explain", "--patterns", "", SLUG], "the name of the folder is empty"),
     ],
 )
 def test_what_cannot_be_done_says_so(words: Sequence[str], part: str) -> None:
@@ -271,3 +276,26 @@ def test_terminal_on_standard_input_says_that_it_waits() -> None:
     stdout, _ = process.communicate(timeout=30)
     os.close(main)
     assert SLUG in stdout.decode()
+
+
+def test_lint_counts_and_refuses_an_empty_folder(tmp_path: Path) -> None:
+    """One error is 1 error; a folder without records is an error, not a folder without problems."""
+    done = run("lint", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert "no records found" in done.stderr.decode()
+    (tmp_path / "a.json").write_text("[1]")
+    assert run("lint", str(tmp_path)).stdout.decode().splitlines()[-1] == "1 error"
+    (tmp_path / "b.json").write_text("[1]")
+    assert run("lint", str(tmp_path)).stdout.decode().splitlines()[-1] == "2 errors"
+
+
+def test_explain_takes_the_words_of_a_message() -> None:
+    """The beginning of a well-known message is enough."""
+    assert out("explain", "CUDA out of memory").startswith("cuda-out-of-memory  (severity error, ")
+
+
+def test_help_names_each_subcommand() -> None:
+    """Each of them has a line in the main help."""
+    text = out("--help")
+    for name in SUBCOMMANDS:
+        assert re.search(rf"^  vllm-triage {name} \S.*  \S", text, re.MULTILINE), name

@@ -3,9 +3,12 @@ from __future__ import annotations
 import pytest
 from packaging.version import Version
 
-from triage.diagnose.arguments import Arguments, CannotEditError, Release, flag_name, rebuild
+from triage.diagnose import flags
+from triage.diagnose.arguments import Arguments, CannotEditError, Release, rebuild
+from triage.diagnose.flags import flag_name
 from triage.diagnose.quoting import UnquotableError
 from triage.diagnose.words import read_word
+from triage.events import facts_flags
 
 NEW = Release(Version("0.33.0"))
 OLD = Release(Version("0.6.6"))
@@ -193,3 +196,74 @@ def test_rebuild_refuses_what_is_not_printable() -> None:
     """A value with control characters disables the command, and its argument is named."""
     with pytest.raises(UnquotableError, match="served_model_name"):
         rebuild({"served_model_name": ["a\x1b[0m"]}, NEW)
+
+
+@pytest.mark.parametrize(
+    ("before", "changed", "dropped"),
+    [
+        ("--max-num-seqs 4 o/m", "--max-num-seqs 64 o/m", "o/m"),
+        ("--port 1 --max-num-seqs 4 o/m --seed 1", "--port 1 --max-num-seqs 64 o/m --seed 1", "--port 1 o/m --seed 1"),
+        ("--max-num-seqs=4 o/m", "--max-num-seqs=64 o/m", "o/m"),
+        ("--enforce-eager o/m", "--enforce-eager o/m --max-num-seqs 64", "--enforce-eager o/m"),
+        ("--port 1 -- o/m", "--port 1 --max-num-seqs 64 -- o/m", "--port 1 -- o/m"),
+        ("--max-num-seqs 4 -- o/m", "--max-num-seqs 64 -- o/m", "-- o/m"),
+        (
+            "--served-model-name a b --max-num-seqs 4 o/m",
+            "--served-model-name a b --max-num-seqs 64 o/m",
+            "o/m --served-model-name a b",
+        ),
+        (
+            "--allowed-origins * --max-num-seqs 4 o/m",
+            "--allowed-origins '*' --max-num-seqs 64 o/m",
+            "--allowed-origins '*' o/m",
+        ),
+    ],
+)
+def test_model_behind_flags_stays(before: str, changed: str, dropped: str) -> None:
+    """A flag owns no more words than vLLM's parser gives it; no change takes the model away or makes it a value."""
+    given = arguments(before)
+    given.set("--max-num-seqs", 64)
+    assert written(given) == changed
+    given = arguments(before)
+    given.unset("--max-num-seqs")
+    assert written(given) == dropped
+    assert [word.value for word in (given.model(),) if word] == ["o/m"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "before", "after"),
+    [
+        ("--served-model-name", "m --served-model-name a b --port 1", "m --port 1"),
+        ("--lora-modules", "m --lora-modules a=b c=d", "m"),
+        ("--middleware", "--middleware a.b m", "m"),
+        ("--enable-chunked-prefill", "--enable-chunked-prefill False m", "m"),
+        ("--enable-chunked-prefill", "--enable-chunked-prefill m", "m"),
+        ("--kv-sharing-fast-prefill", "--kv-sharing-fast-prefill m", "m"),
+        ("--speculative-config", "m -sc.a 1 --speculative-config.b=2 --port 1", "m --port 1"),
+        ("--speculative-config.b", "m -sc.a 1 -sc.b 2", "m -sc.a 1"),
+        ("--optimization-level", "m -O3 --port 1", "m --port 1"),
+        ("--optimization-level", "m -O 3 --port 1", "m --port 1"),
+    ],
+)
+def test_unset_takes_the_flags_own_words(flag: str, before: str, after: str) -> None:
+    """Flags of several words, of one, of none, and keys given by themselves."""
+    given = arguments(before)
+    assert given.unset(flag)
+    assert written(given) == after
+
+
+def test_level_in_short_form_is_replaced() -> None:
+    """The short form, which has no blank before its value, is written out."""
+    given = arguments("m -O3")
+    given.set("--optimization-level", 0)
+    assert written(given) == "m --optimization-level 0"
+
+
+def test_facts_and_fixes_read_flags_alike() -> None:
+    """Which words are a flag's is the same for what a run is known by and for what is done to its command."""
+    assert {short: flags.name_of(flag) for short, flag in flags.SHORT.items()} == facts_flags.SHORT
+    assert (flags.SEVERAL, flags.BOOLEANS, flags.SWITCHES) == (
+        facts_flags.SEVERAL,
+        facts_flags.BOOLEANS,
+        facts_flags.SWITCHES,
+    )

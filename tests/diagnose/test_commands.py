@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from triage.diagnose.arguments import Release
-from triage.diagnose.commands import BEHIND_IMAGE, REBUILT, Change, Rendered, rebuilt_command, render, shown_command
+from triage.diagnose.commands import (
+    BEHIND_IMAGE,
+    OPTIONS_PLACE,
+    REBUILT,
+    Change,
+    Rendered,
+    rebuilt_command,
+    render,
+    shown_command,
+)
 from triage.model import Idiom, RunFacts
 
 NEW = Release(Version("0.33.0"))
@@ -72,7 +81,7 @@ def test_rebuilt_from_arguments() -> None:
     rendered = render(CHANGE, RunFacts(args=ARGS), "cli", NEW)
     assert one(rendered) == 'vllm serve org/m --max-num-seqs 64 --port 8001 --api-key "$VLLM_API_KEY"'
     assert rendered.note == REBUILT
-    assert rebuilt_command(RunFacts(args=ARGS)) == (
+    assert rebuilt_command(RunFacts(args=ARGS), Release()) == (
         'vllm serve org/m --max-num-seqs 256 --port 8001 --api-key "$VLLM_API_KEY"'
     )
 
@@ -157,7 +166,7 @@ def test_what_the_log_lacks_is_named() -> None:
     )
     facts = RunFacts(args=ARGS, unusable=("...",))
     assert render(CHANGE, facts, "cli", NEW).note == "the change alone: the log's list of arguments is cut"
-    assert rebuilt_command(facts) is None
+    assert rebuilt_command(facts, Release()) is None
 
 
 def test_environment_on_the_command_line() -> None:
@@ -179,8 +188,10 @@ def test_token_that_only_the_user_has() -> None:
     compose = yaml.safe_load(one(render(change, RunFacts(args=ARGS), "compose", NEW)))
     assert compose["environment"] == {"HF_TOKEN": "${HF_TOKEN}"}
     pod = render(change, RunFacts(args=ARGS), "k8s", NEW)
-    assert "env" not in yaml.safe_load(one(pod))
+    assert pod.commands == ()
     assert pod.steps == ("give the container HF_TOKEN from a Secret (env, valueFrom.secretKeyRef)",)
+    for facts in (RunFacts(), RunFacts(args=ARGS), RunFacts(launch=("vllm", "serve", "m"))):
+        assert render(change, facts, "cli", NEW).commands == ()
     alone = render(change, RunFacts(), "cli", NEW)
     assert (alone.commands, alone.note) == ((), None)
     assert alone.steps == ("set HF_TOKEN in the environment that this is run from",)
@@ -262,7 +273,7 @@ names = st.from_regex(r"x_[a-z]{1,8}", fullmatch=True)
 @given(st.dictionaries(names, printable.filter(lambda text: not text.startswith("-")), max_size=4))
 def test_rebuilt_values_reach_the_program(values: dict[str, str]) -> None:
     """Whatever the logged values, a real sh hands each on as it was."""
-    command = rebuilt_command(RunFacts(args={"model": "m", **values}))
+    command = rebuilt_command(RunFacts(args={"model": "m", **values}), Release())
     assert command is not None
     done = subprocess.run(
         ["sh", "-c", command.replace("vllm serve", "printf '%s\\0'", 1)], capture_output=True, check=True
@@ -279,3 +290,110 @@ def test_shown_command_hides_secrets() -> None:
     )
     assert shown_command(RunFacts()) is None
     assert shown_command(RunFacts(launch=("vllm", "\x1b"))) is None
+
+
+ENV = ("A=1", "B='x y'", "HF_TOKEN=secret", "env", "-u", "GONE", "vllm", "serve", "--max-num-seqs", "256", "o/m")
+
+
+def test_environment_in_another_idiom() -> None:
+    """Variables before the program go along into every idiom; tokens by name, unset ones as steps."""
+    facts = RunFacts(launch=ENV, launch_idiom="cli", args={"model_tag": "o/m", "max_num_seqs": 256})
+    docker = render(CHANGE, facts, "docker", NEW)
+    assert one(docker) == "-e A=1\n-e B='x y'\n-e HF_TOKEN\n--model o/m --max-num-seqs 64"
+    assert docker.steps == (OPTIONS_PLACE, "remove GONE from the container's environment")
+    pod = render(CHANGE, facts, "k8s", NEW)
+    read = yaml.safe_load(one(pod))
+    assert read["env"] == [{"name": "A", "value": "1"}, {"name": "B", "value": "x y"}]
+    assert read["args"] == ["o/m", "--max-num-seqs", "64"]
+    assert pod.steps == (
+        "give the container HF_TOKEN (env), as your command does",
+        "remove GONE from the container's environment",
+    )
+    compose = yaml.safe_load(one(render(CHANGE, facts, "compose", NEW)))
+    assert compose["environment"] == {"HF_TOKEN": "${HF_TOKEN}", "A": "1", "B": "x y"}
+    python = render(CHANGE, facts, "python", NEW)
+    assert one(python) == (
+        'import os\nos.environ.pop("GONE", None)\nos.environ["A"] = "1"\nos.environ["B"] = "x y"\n'
+        'LLM(model="o/m", max_num_seqs=64)'
+    )
+    assert python.steps == ("set HF_TOKEN in the environment that this is run from",)
+
+
+def test_changed_variable_stands_once() -> None:
+    """A fix's own value takes the place of the command's."""
+    facts = RunFacts(launch=("A=1", "vllm", "serve", "m"), args={"model_tag": "m"})
+    change = Change(env={"A": "2"})
+    assert yaml.safe_load(one(render(change, facts, "k8s", NEW)))["env"] == [{"name": "A", "value": "2"}]
+    assert one(render(change, facts, "docker", NEW)) == "-e A=2\n--model m"
+    assert 'os.environ["A"] = "2"' in one(render(change, facts, "python", NEW))
+
+
+def test_environment_of_a_container_on_the_command_line() -> None:
+    """What docker's -e gives stands before the program; the user's own variables are there already."""
+    words = (
+        *DOCKER[:4],
+        "-e",
+        "A=b c",
+        "-eC=1",
+        "--env=D=2",
+        "-e",
+        "E",
+        "--env-file",
+        "x.env",
+        *DOCKER[6:],
+        "--model",
+        "m",
+    )
+    rendered = render(CHANGE, RunFacts(launch=words, launch_idiom="docker"), "cli", NEW)
+    assert one(rendered) == "A='b c' C=1 D=2 vllm serve m --max-num-seqs 64"
+    assert rendered.steps == ("your command also sets the variables of x.env: do the same here",)
+
+
+def test_shell_variable_in_python() -> None:
+    """What only a shell fills in has no form in Python: the change alone, and why."""
+    facts = RunFacts(launch=('A="$B/x"', "vllm", "serve", "m"), args={"model_tag": "m"})
+    rendered = render(CHANGE, facts, "python", NEW)
+    assert one(rendered) == "max_num_seqs=64"
+    assert rendered.note == "the change alone: A has a variable of the shell in it"
+
+
+def test_level_of_old_releases_in_python() -> None:
+    """-O3 was the level of the compilation before it was a level of its own."""
+    facts = RunFacts(args={"model_tag": "m", "optimization_level": 3})
+    assert one(render(CHANGE, facts, "python", NEW)) == 'LLM(model="m", optimization_level=3, max_num_seqs=64)'
+    old = render(CHANGE, facts, "python", Release(Version("0.10.2")))
+    assert one(old) == 'LLM(model="m", compilation_config=3, max_num_seqs=64)'
+
+
+def test_variables_to_unset_share_one_env() -> None:
+    """Several variables are taken away by one env."""
+    facts = RunFacts(launch=("vllm", "serve", "m"))
+    change = Change(env={"A": None, "B": None, "C": "1"})
+    assert one(render(change, facts, "cli", NEW)) == "env -u A -u B C=1 vllm serve m"
+    again = RunFacts(launch=("env", "-u", "A", "vllm", "serve", "m"))
+    assert one(render(change, again, "cli", NEW)) == "C=1 env -u A -u B vllm serve m"
+
+
+def test_patterns_of_the_shell_are_named() -> None:
+    """A pattern comes back quoted, and it is said; a home folder stays as it is."""
+    facts = RunFacts(launch=("vllm", "serve", r"/m/\*", "--download-dir", "~/d", "--x", "'*'"))
+    rendered = render(CHANGE, facts, "cli", NEW)
+    assert one(rendered) == "vllm serve '/m/*' --download-dir ~/d --x '*' --max-num-seqs 64"
+    assert rendered.steps == ("put in what the shell made of /m/*: it stands quoted here",)
+
+
+def test_model_among_keys() -> None:
+    """Where a word behind --api-key may be the model, no command is printed without it."""
+    facts = RunFacts(launch=("vllm", "serve", "--api-key", "k", "o/m"), args={"api_key": "***"})
+    rendered = render(CHANGE, facts, "cli", NEW)
+    assert one(rendered) == "--max-num-seqs 64"
+    assert rendered.note == "the change alone: the log does not show the model"
+
+
+@pytest.mark.parametrize("idiom", ["docker", "k8s", "compose"])
+def test_model_behind_flags_in_other_idioms(idiom: Idiom) -> None:
+    """The model comes first there, wherever it stood."""
+    for words in (["--max-num-seqs", "256", "o/m"], ["--max-num-seqs", "256", "--", "o/m"]):
+        text = one(render(CHANGE, RunFacts(launch=("vllm", "serve", *words)), idiom, NEW))
+        found = text.split() if idiom == "docker" else yaml.safe_load(text)["args" if idiom == "k8s" else "command"]
+        assert found == [*(["--model"] if idiom == "docker" else []), "o/m", "--max-num-seqs", "64"]

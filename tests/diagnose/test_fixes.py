@@ -174,18 +174,82 @@ def test_release_of() -> None:
 
 @pytest.mark.parametrize(
     ("version", "titles"),
-    [("0.8.0", ["old"]), ("0.11.0", ["new"]), ("0.11.0rc1", ["new"]), ("0.11.0+cu126", ["new"]), (None, ["new"])],
+    [
+        ("0.8.0", ["old"]),
+        ("0.11.0", ["new"]),
+        ("0.11.0rc1", ["new"]),
+        ("0.11.0+cu126", ["new"]),
+        (None, ["old (vLLM <0.9)", "new (vLLM >=0.9)"]),
+    ],
 )
 def test_recipes_for_other_releases_are_absent(version: str | None, titles: list[str]) -> None:
-    """Version specifiers are held against the run's release; unknown, the newest one's recipes are shown."""
+    """Version specifiers are held against the run's release; unknown, each recipe says what it is for."""
     old = FixRecipe(title="old", steps=("x",), versions="<0.9")
     new = FixRecipe(title="new", steps=("x",), versions=">=0.9")
     assert [fix.title for fix in fixes(old, new, facts=RunFacts(vllm_version=version))] == titles
 
 
-def test_recipes_of_old_causes_are_shown_for_unknown_releases() -> None:
-    """A cause that only old releases have keeps its fixes when the release is unknown."""
-    assert fixes(FixRecipe(title="old", steps=("x",), versions="<0.9"), facts=RunFacts())[0].title == "old"
+@pytest.mark.parametrize(
+    ("version", "title"), [("0.5.0", "a"), ("0.8.0", "a"), ("0.11.0", "b"), ("0.33.0", "b"), (None, "a (vLLM ==0.8.*)")]
+)
+def test_nearest_recipe_where_none_applies(version: str | None, title: str) -> None:
+    """A message that is there proves its check: the recipes of the nearest release are shown, rather than none."""
+    one = FixRecipe(title="a", steps=("x",), versions="==0.8.*")
+    other = FixRecipe(title="b", steps=("x",), versions=">=0.11,<0.12")
+    nothing = FixRecipe(title="c", unset=("--enforce-eager",), versions=">=0.30")
+    found = fixes(one, other, nothing, facts=RunFacts(vllm_version=version, args=ARGS))
+    assert found[0].title == title
+
+
+def test_flag_that_nobody_knows_to_be_there() -> None:
+    """Dropping a flag is for those who have it: absent, last with a condition, or in its place."""
+    drop = FixRecipe(title="drop it", unset=("--enforce-eager",))
+    other = FixRecipe(title="other", steps=("x",))
+    assert [fix.title for fix in fixes(drop, other)] == ["other"]
+    titles = [fix.title for fix in fixes(drop, other, facts=RunFacts(vllm_version="0.11.0"))]
+    assert titles == ["other", "if --enforce-eager is set: drop it"]
+    launch = RunFacts(vllm_version="0.11.0", launch=("vllm", "serve", "m", "--enforce_eager"), args={"model_tag": "m"})
+    first, _ = fixes(drop, other, facts=launch)
+    assert (first.title, first.commands) == ("drop it", ("vllm serve m",))
+    config = RunFacts(launch=("vllm", "serve", "m", "--config", "c"), args={"model_tag": "m", "config": "c"})
+    *_, last = fixes(drop, other, facts=config)
+    assert last.title == "if --enforce-eager is set: drop it"
+    assert last.steps == ("--enforce-eager is not on this command line: drop it where it is set",)
+
+
+def test_variable_beside_a_flag_that_is_given() -> None:
+    """Where the flag is the cause, a variable that the log does not show is a step behind the command."""
+    recipe = FixRecipe(title="x", unset=("--max-num-seqs",), unset_env=("V",))
+    (fix,) = fixes(recipe)
+    assert (fix.env, fix.steps) == ({}, ("if V is set in its environment: unset it too",))
+    assert fix.commands == ("vllm serve org/m --max-num-batched-tokens 64",)
+    (fix,) = fixes(recipe, facts=RunFacts(launch=("V=1", "vllm", "serve", "m", "--max-num-seqs", "4")))
+    assert (fix.env, fix.commands, fix.steps) == ({"V": None}, ("vllm serve m",), ())
+    (fix,) = fixes(recipe, facts=RunFacts(args={"model": "m"}))
+    assert fix.commands == ("env -u V vllm serve m",)
+
+
+@pytest.mark.parametrize(
+    ("args", "port"), [({"port": 9001}, 9001), ({}, 8000), ({"port": "x"}, 8000), ({"port": True}, 8000)]
+)
+def test_port_in_texts(args: dict[str, object], port: int) -> None:
+    """Checks and steps reach the server where the user has it."""
+    recipe = FixRecipe(
+        title="x", steps=("ask {port}",), tradeoff="on {port}", verify="curl http://localhost:{port}/health"
+    )
+    (fix,) = fixes(recipe, facts=RunFacts(args=args))
+    assert fix.steps == (f"ask {port}",)
+    assert fix.tradeoff == f"on {port}"
+    assert fix.verify == f"curl http://localhost:{port}/health"
+
+
+def test_port_of_the_message_goes_first() -> None:
+    """A cause that captures a port means that one, and has none where the message has none."""
+    recipe = FixRecipe(title="x", steps=("ss -ltnp | grep {port}",))
+    specs = {"port": CaptureSpec("port", "int")}
+    (fix,) = work_out(cause(recipe, captures=specs), {"port": 5570}, RUN, FLAGS, None)
+    assert fix.steps == ("ss -ltnp | grep 5570",)
+    assert work_out(cause(recipe, captures=specs), {}, RUN, FLAGS, None) == ()
 
 
 @pytest.mark.parametrize(
@@ -222,8 +286,7 @@ def test_values_of_each_kind() -> None:
 def test_token_of_the_user() -> None:
     """A variable that is to be itself is asked for, not written."""
     (fix,) = fixes(FixRecipe(title="x", env={"HF_TOKEN": {"text": "$HF_TOKEN"}}))
-    assert fix.env == {"HF_TOKEN": "$HF_TOKEN"}
-    assert fix.commands == ("vllm serve org/m --max-num-batched-tokens 64 --max-num-seqs 256",)
+    assert (fix.env, fix.commands) == ({}, ())
     assert fix.steps == ("set HF_TOKEN in the environment that this is run from",)
 
 

@@ -133,4 +133,7 @@ def test_unstarted_and_unfinished_runs(diagnose: Diagnose) -> None:
     assert (report.status, "loading the model" in report.missing[0]) == ("insufficient_evidence", True)
     assert diagnose("(APIServer pid=1) INFO 11-30 14:15:02 [x.py:1] hello\n").status == "healthy"
     stranger = diagnose('Error from server (NotFound): pods "vllm-0" not found\n'.replace("vllm", "llm"))
-    assert (stranger.status, "nothing in this input looks like one" in stranger.missing[0]) == ("insufficient_evidence", True)
+    assert (stranger.status, "nothing in this input looks like one" in stranger.missing[0]) == (
+        "insufficient_evidence",
+        True,
+    )

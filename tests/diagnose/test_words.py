@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from triage.diagnose.quoting import UnquotableError
-from triage.diagnose.words import literal, read_word, variable, without_secrets
+from triage.diagnose.words import is_pattern, literal, read_word, variable, without_secrets
 
 printable = st.text(st.characters(exclude_categories=["C", "Z"], include_characters=" "), min_size=1, max_size=40)
 
@@ -87,3 +87,44 @@ def test_what_cannot_be_printed_is_refused(text: str) -> None:
 def test_secrets_become_variables(words: list[str], kept: str) -> None:
     """Keys and tokens are never printed; what only looks like them stays."""
     assert " ".join(word.written for word in without_secrets(read_word(word) for word in words)) == kept
+
+
+def test_home_folders() -> None:
+    """They stay as the user wrote them; another user's has no form outside a shell."""
+    assert read_word("~/x").kubernetes() == '"$(HOME)/x"'
+    assert read_word("A=~/x").compose() == '"A=${HOME}/x"'
+    assert read_word("~user/x").written == "~user/x"
+    for write in (read_word("~user/x").kubernetes, read_word("~user/x").compose):
+        with pytest.raises(UnquotableError):
+            write()
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "pattern"),
+    [(r"/a/\*/b", "/a/*/b", True), (r"\{a\,b\}", "{a,b}", True), ("'*'", "*", False), ("a", "a", False)],
+)
+def test_patterns_come_back_quoted(written: str, value: str, pattern: bool) -> None:
+    """What the shell had to fill in stands for itself, and is told from what was quoted."""
+    assert read_word(written).value == value
+    assert read_word(written).written == literal(value).written
+    assert is_pattern(written) is pattern
+
+
+def test_key_flags_own_their_keys_alone() -> None:
+    """--api-key takes several words, --hf-token one; a key that begins with a tilde is one."""
+    for text, masked in [
+        ("--api-key k1 k2 --port 1", '--api-key "$VLLM_API_KEY" --port 1'),
+        ("--hf-token k1 o/m", '--hf-token "$HF_TOKEN" o/m'),
+        ("--hf-token ~secret", '--hf-token "$HF_TOKEN"'),
+    ]:
+        words = without_secrets(read_word(word) for word in text.split())
+        assert " ".join(word.written for word in words) == masked
+
+
+def test_behind_a_prefix() -> None:
+    """The value of an assignment, with its variables."""
+    assert read_word("A='b c'").behind("A=").written == "'b c'"
+    assert read_word('A="$B/c"').behind("A=").written == '"$B/c"'
+    assert read_word("A=").behind("A=").written == "''"
+    with pytest.raises(UnquotableError):
+        read_word("A=b").behind("B=")

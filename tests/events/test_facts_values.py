@@ -95,3 +95,13 @@ def test_call_that_goes_on_gives_nothing() -> None:
     """A call whose end is on another line says nothing of its arguments."""
     dump = read_call('(model="m", ')
     assert (dump.values, dump.unusable) == ({}, [])
+
+
+@pytest.mark.parametrize("wrap", ["<a: {}>", "PosixPath({})"])
+def test_deep_nesting_is_unreadable_not_a_crash(wrap: str) -> None:
+    """Enumerations and paths nested without end are refused like any value beyond the bounds."""
+    text = "1"
+    for _ in range(400):
+        text = wrap.format(text)
+    with pytest.raises(UnreadableError):
+        read_value(text)

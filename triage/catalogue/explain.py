@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 
 import orjson
 
+from triage.catalogue.advice import fix_sections, packed_sites, readable, unsaid_solutions
 from triage.catalogue.fields import is_absent
 from triage.catalogue.lookup import find, related
 from triage.catalogue.page import TITLE_LENGTH, write_page
 from triage.catalogue.record import RECORD_FIELDS, to_json
-from triage.catalogue.templates import doubled
-from triage.model import Catalogue, Cause, FixRecipe, Json
+from triage.model import Catalogue, Cause, Json
+
+WORDINGS = 4
+"""Wordings of a message that the text shows."""
 
 __all__ = ["as_json", "as_page", "as_text", "find", "related", "visible"]
 
@@ -41,25 +43,32 @@ def as_text(cause: Cause, catalogue: Catalogue | None = None, source_code: str |
         source_code: code around the site, read from the user's vLLM, shown where the record brings none.
 
     Returns:
-        The text: headings and code in column 0, so that code can be copied; control characters visible.
+        The text: what it means, when it happens, what fixes it, then the rest; headings and code in column 0, so
+        that code can be copied; control characters visible.
     """
     record = cause.record
-    head = [cause.severity, cause.exception_class, cause.role, cause.scope, cause.owner]
-    out = [f"{cause.slug}  ({', '.join(part for part in head if part)})", cause.title, cause.summary]
+    labels = (
+        ("severity", cause.severity),
+        ("class", cause.exception_class),
+        ("role", cause.role),
+        ("scope", cause.scope),
+        ("owner", cause.owner),
+    )
+    head = ", ".join(f"{label} {value}" for label, value in labels if value)
+    out = [f"{cause.slug}  ({head})", readable(cause.title), readable(cause.summary)]
     out += [_section("Error message", _message(cause)), _section("What it means", _get(record, "documentation"))]
     out += [_section("When it happens", _get(record, "triggerScenarios"))]
-    out += [_section("Common situations", _get(record, "commonSituations")), _section("Where", _where(cause))]
-    out += [_code("Source code", _get(record, "sourceCode") or source_code)]
-    out += [_section("Captures", _captures(cause)), *_fixes(cause)]
-    out += [_section("Solutions", _numbered(_list(record, "solutions")))]
+    out += [_section("Common situations", _get(record, "commonSituations"))]
+    out += [*fix_sections(cause), _section("Solutions", _numbered(unsaid_solutions(cause)))]
+    out += [_code("Example fix", _get(record, "exampleFix"))]
+    out += [_section("Prevention tips", _bullets(_list(record, "preventionTips"))), _section("Where", _where(cause))]
+    out += [_code("Source code", _get(record, "sourceCode") or source_code), _section("Captures", _captures(cause))]
     for heading, name in (
-        ("Example fix", "exampleFix"),
         ("Validation code", "validationCode"),
         ("Try / catch", "tryCatchPattern"),
         ("Type guard", "typeGuard"),
     ):
         out.append(_code(heading, _get(record, name)))
-    out += [_section("Prevention tips", _bullets(_list(record, "preventionTips")))]
     out += [_section("Related errors", _related(cause, catalogue)), _section("Facts", _facts(cause))]
     out += [_section("Sources", _bullets(cause.sources)), _section("Further fields", _further(record))]
     return visible("\n\n".join(part for part in out if part)) + "\n"
@@ -76,6 +85,9 @@ def _message(cause: Cause) -> str | None:
     own = _get(cause.record, "errorMessage")
     texts = dict.fromkeys(([own] if own else []) + [template.text for template in cause.templates])
     lines = list(texts) + ([f"pattern: {cause.pattern}"] if cause.pattern is not None else [])
+    left = len(lines) - WORDINGS
+    if left > 1:
+        lines[WORDINGS:] = [f"{left} further wordings (--format json has all)"]
     return "\nor: ".join(lines) or None
 
 
@@ -86,20 +98,7 @@ def _where(cause: Cause) -> str:
         lines.append(f"{file}:{line}" if isinstance(line, int) else file)
     if (url := _get(record, "githubUrl")) is not None:
         lines.append(url)
-    for site in cause.sites:
-        place = f"{site.file} in {site.function}" if site.function else site.file
-        lines.append(place + _releases(site.lines))
-    return "\n".join(lines)
-
-
-def _releases(lines: Mapping[str, int]) -> str:
-    """Lines by release, runs of equal lines taken together."""
-    parts = []
-    for line, run in groupby(lines.items(), key=lambda entry: entry[1]):
-        releases = [release for release, _ in run]
-        span = releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
-        parts.append(f"{line} ({span})")
-    return f": line {', '.join(parts)}" if parts else ""
+    return "\n".join([*lines, *packed_sites(cause.sites)])
 
 
 def _captures(cause: Cause) -> str:
@@ -109,35 +108,6 @@ def _captures(cause: Cause) -> str:
         origin = "" if spec.source == "hole" else f", from {spec.source}: {spec.key}"
         lines.append(f"{spec.name}: {spec.type}{unit}{origin}")
     return "\n".join(lines)
-
-
-def _fixes(cause: Cause) -> list[str]:
-    solutions = [doubled(solution) for solution in _list(cause.record, "solutions")]
-    # Fixes that were made of the solutions have a section of their own.
-    computed = [fix for fix in cause.fixes if _changes(fix) or fix.title not in solutions]
-    return [_section(f"Fix {number}", _fix(fix)) for number, fix in enumerate(computed, 1)]
-
-
-def _fix(fix: FixRecipe) -> str:
-    about = [fix.safety.replace("_", " "), fix.tradeoff, "an estimate" if fix.estimate else ""]
-    lines = [f"{fix.title}  [{'; '.join(part for part in about if part)}]", *_changes(fix)]
-    for label, text in (("only if", fix.when), ("only for releases", fix.versions), ("check", fix.verify)):
-        if text:
-            lines.append(f"{label}: {text}")
-    return "\n".join(lines)
-
-
-def _changes(fix: FixRecipe) -> list[str]:
-    lines = [f"set {name} = {_value(value)}" for name, value in fix.set.items()]
-    lines += [f"drop {name}" for name in fix.unset]
-    lines += [f"set {name}={_value(value)} in the environment" for name, value in fix.env.items()]
-    lines += [f"unset {name} in the environment" for name in fix.unset_env]
-    lines += [f"install {package}" for package in fix.packages]
-    return lines + [f"step: {step}" for step in fix.steps]
-
-
-def _value(value: object) -> str:
-    return str(value["text"]) if isinstance(value, Mapping) and "text" in value else str(value)
 
 
 def _related(cause: Cause, catalogue: Catalogue | None) -> str:

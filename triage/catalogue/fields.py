@@ -45,7 +45,7 @@ def similar(word: str, choices: Iterable[str]) -> str:
     # Only needed once something is wrong; loading a good catalogue must not pay for it.
     from rapidfuzz import process
 
-    found = process.extractOne(word, list(choices), score_cutoff=60)
+    found = process.extractOne(word, list(choices), score_cutoff=75)
     return f"; did you mean {found[0]!r}?" if found else ""
 
 

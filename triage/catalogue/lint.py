@@ -13,7 +13,7 @@ import regex
 
 from triage.catalogue.agreement import normal_key
 from triage.catalogue.expressions import expression_problem, placeholders
-from triage.catalogue.extension import VARIANT_FIELDS
+from triage.catalogue.extension import EXTENSION_FIELDS, VARIANT_FIELDS
 from triage.catalogue.fields import Flaw, Severity, is_absent, similar
 from triage.catalogue.inherit import message_keys
 from triage.catalogue.load import bundled_patterns, load, read_data, record_files
@@ -66,11 +66,15 @@ def lint(directory: Path) -> list[Problem]:
         What is wrong, by file and field.
 
     Raises:
-        RecordError: there is no such folder.
+        RecordError: there is no such folder, or no record in it.
     """
     problems: list[Problem] = []
     causes: list[Cause] = []
-    for path in record_files(directory):
+    files = record_files(directory)
+    if not files:
+        hint = "record files end in .json, pages in .txt or .md; patterns/README.md says what a record holds"
+        raise RecordError("no records found", hint, file=str(directory))
+    for path in files:
         try:
             cause, flaws = read_record(read_data(path), str(path), user=True)
         except RecordError as error:
@@ -121,7 +125,12 @@ def _of_the_whole(cause: Cause, path: Path) -> Iterator[Flaw]:
     if ours:
         yield from _slug(cause, path)
     for name in cause.record:
-        if name not in RECORD_FIELDS and (meant := similar(name, RECORD_FIELDS)):
+        if name in RECORD_FIELDS:
+            continue
+        if name in EXTENSION_FIELDS:
+            message = f"unknown field {name!r}; it belongs under 'triage'"
+            yield Flaw(name, message, f'write "triage": {{"{name}": ...}}', "warning")
+        elif meant := similar(name, RECORD_FIELDS):
             hint = "rename it, or leave it: unknown fields are kept and ignored"
             yield Flaw(name, f"unknown field {name!r}{meant}", hint, "warning")
     yield from _messages(cause)

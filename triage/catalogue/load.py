@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from triage.catalogue.page import read_page
 from triage.catalogue.record import parse_record
 from triage.errors import RecordError
 from triage.model import Catalogue, Cause, Json, ReleaseMark
+
+LARGEST = 4 << 20
+"""Bytes that a record file, or the list of flags, may have."""
 
 PAGE_SUFFIXES = (".txt", ".md")
 SUFFIXES = (".json", *PAGE_SUFFIXES)
@@ -204,11 +208,21 @@ def _checked(causes: Iterator[Cause]) -> tuple[Cause, ...]:
 
 
 def _read(path: Path) -> bytes:
+    hint = "check that it exists and that you may read it"
     try:
-        return path.read_bytes()
+        # A named pipe would wait for somebody to write, a device may never end.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise RecordError(
+                    "is no regular file", "take it out of the folder, or copy what it gives into a file", file=str(path)
+                )
+            raw = file.read(LARGEST + 1)
     except OSError as error:
-        hint = "check that it exists and that you may read it"
         raise RecordError(f"cannot be read: {error.strerror}", hint, file=str(path)) from error
+    if len(raw) > LARGEST:
+        message = f"is larger than {LARGEST >> 20} MiB, which no record is"
+        raise RecordError(message, "take it out of the folder", file=str(path))
+    return raw
 
 
 def _unreadable(error: OSError) -> None:

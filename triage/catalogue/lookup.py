@@ -32,15 +32,18 @@ def find(catalogue: Catalogue, query: str) -> Cause | list[Cause]:
     for cause in catalogue.causes:
         if query in (cause.slug, cause.id, *cause.aliases):
             return cause
+    words = "-".join(re.findall(r"[a-z0-9]+", query.lower()))
+    worded = [cause for cause in catalogue.causes if words in (cause.slug, *cause.aliases)]
     titled = with_title(catalogue.causes, query)
-    if len(titled) == 1:
-        return titled[0]
-    fits = sorted(
-        ((_fit(cause, query), cause) for cause in catalogue.causes), key=lambda pair: (-pair[0], pair[1].slug)
-    )
-    if fits and fits[0][0] >= _MIN_FIT and (len(fits) == 1 or fits[1][0] < fits[0][0]):
-        return fits[0][1]
-    tied = [cause for fit, cause in fits if fit >= _MIN_FIT and fit == fits[0][0]]
+    whole = [cause for cause in titled if _plain(query) in map(_plain, _titles(cause))]
+    for named in (worded, whole, titled):
+        if len(named) == 1:
+            return named[0]
+    fits = sorted(((*_fit(cause, query), cause.slug, cause) for cause in catalogue.causes), key=lambda one: one[:3])
+    best = fits[0][:2] if fits else (0, False)
+    tied = [cause for size, cut, _, cause in fits if (size, cut) == best and -size >= _MIN_FIT]
+    if len(tied) == 1:
+        return tied[0]
     offered = dict.fromkeys(cause.slug for cause in (*titled, *tied, *_near(catalogue.causes, query)))
     by_slug = {cause.slug: cause for cause in catalogue.causes}
     return [by_slug[slug] for slug in offered][:CANDIDATES]
@@ -56,11 +59,7 @@ def with_title(causes: Iterable[Cause], title: str) -> list[Cause]:
     wanted = _plain(_CUT.sub("", title))
     if len(wanted) < _MIN_PREFIX:
         return []
-    return [
-        cause
-        for cause in causes
-        if any(_plain(text).startswith(wanted) for text in (cause.title, *(one.text for one in cause.templates)))
-    ]
+    return [cause for cause in causes if any(_plain(text).startswith(wanted) for text in _titles(cause))]
 
 
 def related(cause: Cause, catalogue: Catalogue) -> list[tuple[str, Cause | None]]:
@@ -83,6 +82,10 @@ def related(cause: Cause, catalogue: Catalogue) -> list[tuple[str, Cause | None]
     return list(found.items())
 
 
+def _titles(cause: Cause) -> tuple[str, ...]:
+    return (cause.title, *(one.text for one in cause.templates))
+
+
 def _plain(text: str) -> str:
     """Without white space, case and the inside of holes, to compare titles by."""
     return "".join(_HOLE.sub("{}", text).split()).casefold().rstrip("{}")
@@ -103,22 +106,26 @@ def _near(causes: Sequence[Cause], query: str) -> list[Cause]:
     return [cause for score, _, cause in scored[:CANDIDATES] if score >= _SIMILAR]
 
 
-def _fit(cause: Cause, text: str) -> int:
-    """How many characters of its messages' literals a text holds in order; a cut text holds a part of them."""
+def _fit(cause: Cause, text: str) -> tuple[int, bool]:
+    """How many characters of its messages' literals a text holds in order, and whether they are but a part of them.
+
+    The number is negative, so that the best one comes first; at the same number, a whole message is meant rather than
+    the beginning of another one.
+    """
     folded = "".join(text.split())
-    return max((_literals_in(template, folded) for template in cause.templates), default=0)
+    return min((_literals_in(template, folded) for template in cause.templates), default=(0, True))
 
 
-def _literals_in(template: Template, folded: str) -> int:
+def _literals_in(template: Template, folded: str) -> tuple[int, bool]:
     literals = ["".join(part.split()) for part in template.parts if not isinstance(part, Hole)]
     position = size = 0
     for index, literal in enumerate(literal for literal in literals if literal):
         start = folded.find(literal, position)
         if start < 0:
-            return size + _cut_end(folded[position:], literal, anywhere=index == 0)
+            return -size - _cut_end(folded[position:], literal, anywhere=index == 0), True
         position = start + len(literal)
         size += len(literal)
-    return size
+    return -size, False
 
 
 def _cut_end(rest: str, literal: str, *, anywhere: bool) -> int:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from triage import catalogue
-from triage.cli.options import Parser
+from triage.cli.options import Parser, folder
 from triage.cli.streams import write
 from triage.errors import UsageError
 from triage.render import visible
 
 
 def run(words: Sequence[str]) -> int:
-    """Check the records of folders; 1 when something is wrong with them, 0 else."""
+    """Check the records of folders; 1 when something is wrong with them, 0 else.
+
+    Raises:
+        UsageError: a folder is none.
+        RecordError: a folder has no records.
+    """
     parser = Parser(prog="vllm-triage lint", description="Check record files: what is wrong, and how to mend it.")
-    parser.add_argument("directories", metavar="DIR", nargs="+", type=Path, help="a folder of record files")
+    parser.add_argument("directories", metavar="DIR", nargs="+", type=folder, help="a folder of record files")
     arguments = parser.parse_args(words)
     errors = warnings = 0
     lines = []
@@ -29,6 +33,11 @@ def run(words: Sequence[str]) -> int:
             lines.append(visible(f"{where}: {problem.severity}: {problem.message}", 1000))
             if problem.hint:
                 lines.append(f"  mend: {visible(problem.hint, 1000)}")
-    lines.append(f"{errors} errors, {warnings} warnings" if errors or warnings else "no problems")
+    counts = ", ".join(part for part in (_counted(errors, "error"), _counted(warnings, "warning")) if part)
+    lines.append(counts or "no problems")
     write("\n".join(lines) + "\n", None)
     return 1 if errors else 0
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}" if number else ""

@@ -21,6 +21,17 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, f"{self.prog} --help lists the options")
 
 
+def folder(text: str) -> Path:
+    """A folder named on the command line; an empty name would mean the current one.
+
+    Raises:
+        argparse.ArgumentTypeError: the name is empty.
+    """
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name of the folder is empty; . is the current one")
+    return Path(text)
+
+
 def add_patterns(parser: argparse.ArgumentParser) -> None:
     """Add ``--patterns DIR``, repeatable."""
     parser.add_argument(
@@ -28,7 +39,7 @@ def add_patterns(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         action="append",
         default=[],
-        type=Path,
+        type=folder,
         help="more records: a folder of record files (JSON, or pages as text); repeatable",
     )
 

@@ -88,7 +88,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="vllm-triage",
         usage="vllm-triage [FILE|DIR|- ...] [options]\n       vllm-triage explain|search|list|lint --help",
         description="Read a vLLM log and print the root cause, where it was raised, and commands that fix it.",
-        epilog="With no FILE the log is read from standard input: kubectl logs POD | vllm-triage",
+        epilog="""\
+With no FILE the log is read from standard input: kubectl logs POD | vllm-triage
+
+further commands (each has a --help):
+  vllm-triage explain SLUG|ID|MESSAGE  what a cause means, when it happens, what fixes it
+  vllm-triage search WORDS             look for causes by words, flags or tags
+  vllm-triage list                     all causes, or those of an area or tag
+  vllm-triage lint DIR                 check records of your own""",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(

@@ -4,6 +4,7 @@ from triage.diagnose.captures import from_facts, from_text
 from triage.diagnose.commands import rebuilt_command, shown_command
 from triage.diagnose.evidence import Evidence
 from triage.diagnose.findings import finding
+from triage.diagnose.fixes import release_of
 from triage.diagnose.observations import Observation, RunState, fingerprint, merge
 from triage.diagnose.progress import read_progress
 from triage.diagnose.ranking import Ranked, rank, scope_of
@@ -23,6 +24,7 @@ __all__ = [
     "rank",
     "read_progress",
     "rebuilt_command",
+    "release_of",
     "scope_of",
     "shown_command",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import regex
 
@@ -36,27 +36,30 @@ def from_facts(cause: Cause, facts: RunFacts) -> dict[str, Scalar]:
     return found
 
 
-def from_text(cause: Cause, event: Event, near: Iterable[str]) -> dict[str, Scalar]:
-    """The cause's captures that come from the event's own text ("chain") or from lines before it ("near").
+def from_text(cause: Cause, event: Event, near: Sequence[str]) -> dict[str, Scalar]:
+    """The cause's captures that come from the event's own text ("chain") or from lines of its run ("near").
 
     Args:
         cause: the cause.
         event: the event that it was found in.
-        near: texts of the records before and behind the event.
+        near: texts of the run's last records, the event's own among them; the nearest to the end counts.
     """
-    specs = [(name, spec) for name, spec in cause.captures.items() if spec.source in ("chain", "near") and spec.key]
-    if not specs:
-        return {}
-    texts = {"chain": event.text, "near": "\n".join(near)}
     found: dict[str, Scalar] = {}
-    for name, spec in specs:
-        try:
-            match = regex.search(spec.key or "", texts[spec.source], timeout=SECONDS)
-        except TimeoutError:
+    for name, spec in cause.captures.items():
+        if spec.source not in ("chain", "near") or not spec.key:
             continue
+        texts = [event.text] if spec.source == "chain" else reversed(near)
+        match = next((match for text in texts if (match := _search(spec.key, text)) is not None), None)
         if match is not None:
             found[name] = _typed(match[1] if match.re.groups else match[0], spec.type)
     return found
+
+
+def _search(pattern: str, text: str) -> regex.Match[str] | None:
+    try:
+        return regex.search(pattern, text, timeout=SECONDS)
+    except TimeoutError:
+        return None  # a value that cannot be told in time is one that the log does not show
 
 
 def _typed(text: str, kind: str) -> Scalar:

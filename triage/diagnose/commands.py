@@ -90,13 +90,16 @@ def render(change: Change, facts: RunFacts, idiom: Idiom, release: Release) -> R
     return Rendered((*install, text), (*steps, *further), note)
 
 
-def rebuilt_command(facts: RunFacts) -> str | None:
+def rebuilt_command(facts: RunFacts, release: Release) -> str | None:
     """The command rebuilt from the arguments that the log shows, for a shell (``LLM(...)`` for a run in Python).
+
+    Args:
+        facts: what the log says of the run.
+        release: what is known of its release; the command is written as that one takes it.
 
     Returns:
         None where it cannot be rebuilt in full.
     """
-    release = Release()
     try:
         if facts.launch_idiom == "python":
             return _python(Change(), facts, release)[0]
@@ -128,6 +131,7 @@ def _whole(change: Change, facts: RunFacts, idiom: Idiom, release: Release) -> t
     if idiom == "docker" and line.idiom != "docker":
         words = line.served(positional=False)
         options = [f"-e {word.written}" for word in environments.assignments(kept)]
+        options += [f"-e {quoting.variable_name(name)}" for name in kept.passed]
         text = "\n".join([*options, *_docker_env(change), _join(words)])
         place = (OPTIONS_PLACE,) if text.startswith("-e ") else ()
         further = place + _to_remove(change.env) + kept.steps(idiom)

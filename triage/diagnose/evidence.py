@@ -27,6 +27,7 @@ class Evidence:
         self._patterns = {
             pattern: regex.compile(pattern) for when in whens for pattern in (*when.present, *when.absent)
         }
+        self._absent = frozenset(pattern for when in whens for pattern in when.absent)
         self._present: defaultdict[int, set[str]] = defaultdict(set)
 
     def observe(self, record: Record, run: int) -> None:
@@ -38,7 +39,8 @@ class Evidence:
                     if pattern.search(record.text[:TEXT_LIMIT], timeout=SECONDS):
                         found.add(text)
                 except TimeoutError:
-                    continue
+                    if text in self._absent:
+                        found.add(text)  # not proven absent
 
     def present(self, run: int) -> frozenset[str]:
         """The patterns that some record of the run has matched."""

@@ -171,7 +171,7 @@ def _worked_out(recipe: FixRecipe, context: _Context) -> Fix | None:
                 missing.update(dict.fromkeys(lacking.names))
     texts: dict[str, str] = {}
     quoted = {"verify": recipe.verify or "", **{f"step {place}": step for place, step in enumerate(recipe.steps)}}
-    reachable = {**_port(context), **context.names}
+    reachable = {**context.names, **_port(context)}
     for key, text in {"title": recipe.title, "tradeoff": recipe.tradeoff, **quoted}.items():
         names = context.names if key == "title" else reachable
         try:
@@ -215,7 +215,7 @@ def _variables_to_remove(recipe: FixRecipe, facts: RunFacts) -> tuple[tuple[str,
 
 def _port(context: _Context) -> dict[str, Scalar]:
     """The port that the server is asked on, unless the cause has a capture of that name."""
-    if "port" in context.cause.captures:
+    if "port" in context.cause.captures or "port" in context.captures:
         return {}
     port = context.facts.args.get("port")
     return {"port": port if isinstance(port, int) and not isinstance(port, bool) else DEFAULT_PORT}

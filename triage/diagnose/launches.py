@@ -125,7 +125,7 @@ class CommandLine:
             self.head.insert(place, assignment(name, value))
         elif not removed and name not in self.environment().removed:
             values = [word.value for word in self.head]
-            place = 1 if values[:1] == ["env"] else 0
+            place = values.index("env") + 1 if "env" in values else 0
             while place and values[place : place + 1] == ["-u"]:
                 place += 2
             unset = [literal("-u"), literal(quoting.variable_name(name))]

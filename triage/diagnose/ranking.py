@@ -9,6 +9,7 @@ means that a failure was not fatal, but nothing cancels a rejected request.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -46,8 +47,11 @@ def rank(
         Root causes first, the last run's before earlier ones', then the rest in the order of the input.
     """
     ranked: list[Ranked] = []
-    for index, run in enumerate(runs):
-        ranked.extend(_rank_run([o for o in observations if o.run == index], run, ignored))
+    by_run: defaultdict[int, list[Observation]] = defaultdict(list)
+    for observation in observations:
+        by_run[observation.run].append(observation)
+    for index, members in sorted(by_run.items()):
+        ranked.extend(_rank_run(members, runs[index], ignored))
     ranked = _recovered(_foreign_explained(ranked, runs), runs)
     roots = [r for r in ranked if r.role == "root_cause"]
     rest = sorted((r for r in ranked if r.role != "root_cause"), key=lambda r: r.observation.order)

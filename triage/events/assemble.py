@@ -25,6 +25,9 @@ MESSAGE_LIMIT = 60
 RECORDS_LIMIT = 3000
 """Records kept of one event."""
 
+USAGE_LIMIT = 8
+"""Lines kept of what a command line's parser complains of."""
+
 TEXT_LIMIT = 40
 """Lines of loose text that are looked at together."""
 
@@ -59,7 +62,7 @@ class Assembler:
         place = (record.first.source, record.pod)
         if logged:
             self._quoting.discard(place)
-            if shapes.OPEN_PROMPT.search(record.text):
+            if _leaves_prompt_open(record.text):
                 self._quoting.add(place)
         elif place in self._quoting and record.process is None:
             return  # the rest of a prompt that has line breaks
@@ -90,6 +93,12 @@ class Assembler:
         if builder.bounded:
             self.limits.add(f"an event longer than {RECORDS_LIMIT} lines, its middle left out")
         yield event
+
+
+def _leaves_prompt_open(text: str) -> bool:
+    """Whether a log line begins to quote a client's text and does not end the quotation: it has line breaks then."""
+    found = shapes.PROMPT.search(text)
+    return found is not None and not regex.search(rf"{found['quote']}, ?[A-Za-z_ ]{{1,40}}[:=]", text, pos=found.end())
 
 
 class _Builder:
@@ -168,15 +177,17 @@ class _Builder:
 
     def _in_usage(self, record: Record) -> bool:
         text = record.text
-        if found := shapes.USAGE_ERROR.match(text):
-            self._headline = [text]
-            self._message = [record]
-            return bool(found)
-        if self._headline:  # what argparse prints last, wrapped by the terminal
-            self._message.append(record)
-            self._headline.append(text)
-            return bool(text.strip()) and not shapes.START.match(text) and len(self._headline) < 8
-        return text.startswith((" ", "\t")) or not text.strip()
+        if shapes.USAGE_ERROR.match(text):
+            self._headline, self._message = [text], [record]
+            return True
+        if not self._headline:
+            return text.startswith((" ", "\t")) or not text.strip()
+        # What argparse prints last, wrapped by the terminal.
+        if not text.strip() or shapes.START.match(text) or len(self._headline) >= USAGE_LIMIT:
+            return False
+        self._message.append(record)
+        self._headline.append(text)
+        return True
 
     def _in_frames(self, record: Record) -> bool:
         text = record.text

@@ -100,7 +100,7 @@ _BOOLEAN = re.compile(r"true|false", re.IGNORECASE)
 _LEVEL = re.compile(r"[0-3]")
 _GLUED_LEVEL = re.compile(r"-O=?([0-3])")
 # A word with the patterns of a shell, unquoted, as facts_launch writes it.
-_PATTERN = re.compile(r"(?:[^\\'\"]|\\.)*\\[*?{}](?:[^\\'\"]|\\.)*")
+_PATTERN = re.compile(r"\\[*?{}]")
 
 
 class Given(NamedTuple):
@@ -174,13 +174,17 @@ def groups(words: tuple[str, ...]) -> Iterator[Given]:
 
 def unquote(word: str) -> str | None:
     """The value of a word as ``facts_launch`` writes it; None where a shell variable or a pattern stands in it."""
-    if word.startswith(('"', "~")) or re.match(r'[A-Za-z_]\w*="', word) or _PATTERN.fullmatch(word):
+    if word.startswith(('"', "~")) or re.match(r'[A-Za-z_]\w*="', word) or _is_pattern(word):
         return None
     try:
         parts = shlex.split(word)
     except ValueError:
         return None
     return parts[0] if len(parts) == 1 else ("" if not parts else None)
+
+
+def _is_pattern(word: str) -> bool:
+    return "'" not in word and '"' not in word and bool(_PATTERN.search(word))
 
 
 def _text(word: str, value: str | None) -> str:

@@ -144,12 +144,12 @@ def read_value(text: str) -> object:
     text = text.strip()
     if len(text) > VALUE_LIMIT or not text:
         raise UnreadableError(text[:80])
-    if member := _ENUM.fullmatch(text):
-        return read_value(member[1])
+    for _ in range(DEPTH_LIMIT):  # one inside the other: an enumeration's member that is a path
+        if (inner := _ENUM.fullmatch(text) or _PATH.fullmatch(text)) is None:
+            break
+        text = inner[1].strip()
     if dtype := _DTYPE.fullmatch(text):
         return dtype[1]
-    if path := _PATH.fullmatch(text):
-        return read_value(path[1])
     if _depth(text) > DEPTH_LIMIT:
         raise UnreadableError(text[:80])
     try:

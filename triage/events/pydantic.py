@@ -1,7 +1,7 @@
 """What pydantic wraps: the message that a validator raised, and the class that it raised it as.
 
-About two thirds of the raise sites of vLLM's configuration end up inside a ``ValidationError``
-(LOG_SHAPES C6): the class line says only how many errors there are, the text stands below it behind
+Most raise sites of vLLM's configuration end up inside a ``ValidationError``, since its configuration classes are
+pydantic dataclasses: the class line says only how many errors there are, the text stands below it behind
 "Value error, " and before "[type=...", and the validator's own frame is lost.
 """
 

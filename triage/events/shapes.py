@@ -55,7 +55,5 @@ PYDANTIC = regex.compile(r"(?P<count>\d+) validation errors? for (?P<title>\S.*)
 PYDANTIC_TAIL = regex.compile(r"\s*\[type=(?P<type>\w+)(?:, input_value=|\b)")
 PYDANTIC_URL = regex.compile(r"\s*For further information visit\s+https?://\S+")
 
-OPEN_PROMPT = regex.compile(
-    r"\b(?:[Pp]rompt|output|messages): (?P<quote>['\"])(?:(?!(?P=quote), ?[\w ]+[:=]).)*$", regex.DOTALL
-)
-"""A log line that begins to quote what a client sent, or was answered, and does not end the quotation."""
+PROMPT = regex.compile(r"\b(?:[Pp]rompt|output|messages): (?P<quote>['\"])")
+"""Where a log line begins to quote what a client sent, or was answered."""

@@ -18,6 +18,9 @@ from triage.model import CaptureSpec, Hole, Scalar, Template
 HOLE_LIMIT = 4000
 """Characters (folded) that a hole may span."""
 
+RAW_LIMIT = 20_000
+"""Characters of a value in the message as it is reported."""
+
 CUT_VALUE_LIMIT = 80
 """Characters (folded) of a value that was cut away behind them."""
 
@@ -31,11 +34,10 @@ TRUNCATED_LITERALS = 24
 """Characters of a template's literals that a truncated text must show at least."""
 
 _CUT_NUMBER = regex.compile(r"[-+]?[\d,_]*(?:\.\d*)?")
-_NUMBER = regex.compile(r"[-+]?\d[\d,_]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_NUMBER = regex.compile(r"[-+]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 # What encloses a message that ends in a hole: pydantic's dump, a validation error's parameter, Ray, a relay.
 _TAIL = regex.compile(
-    r"\s*\[type=\w+.*$|\s*\(parameter=[^)]*\)\s*$|\s*\[repeated \d+x.*$|['\"]?, please check the stack trace.*$",
-    regex.DOTALL,
+    r"\[type=\w+|\(parameter=[^()]{0,400}\)\s*\Z|\[repeated \d+x|['\"]?, please check the stack trace"
 )
 
 
@@ -81,7 +83,7 @@ class _Values:
         if not raw and kind == "message":
             return False
         self.captures[hole.name] = plain_value(raw) if kind == "auto" else on_one_line(raw) if kind == "str" else raw
-        self.raw[hole.name] = raw
+        self.raw[hole.name] = raw[:RAW_LIMIT]
         return True
 
 
@@ -284,9 +286,8 @@ def _tail(text: Folded, start: int, spec: CaptureSpec | None) -> int:
         return found.end() if found else 0
     if not rest:
         return 0
-    original = text.original[text.offsets[start] :]
-    found = _TAIL.search(original)
-    limit = text.offsets[start] + (found.start() if found else len(original))
+    found = _TAIL.search(text.original, text.offsets[start])
+    limit = found.start() if found else len(text.original)
     count = 0
     while count < len(rest) and text.offsets[start + count] < limit:
         count += 1

@@ -151,7 +151,8 @@ def _as_match(cause: Cause, template: Template, found: Fit, folded: Folded) -> M
 def _in_template_spacing(template: Template, found: Fit) -> str:
     """The message as the software emitted it: the template's own spacing, the input's values."""
     return "".join(
-        part if isinstance(part, str) else on_one_line(found.raw.get(part.name, "")) for part in template.parts
+        part if isinstance(part, str) else regex.sub(r"\s*\n\s*", " ", found.raw.get(part.name, "")).strip()
+        for part in template.parts
     )
 
 

@@ -41,8 +41,8 @@ def to_records(lines: tuple[Line, ...], text: str | None = None, learned: Prefix
         learned: further prefixes, which this input has shown by their regularity.
     """
     whole = strip_ansi(lines[0].text) if text is None else text
-    if border := _BORDER.match(whole):
-        whole = whole[: border.start(1)]
+    if whole[:1] in _BORDERS and (inner := whole.rstrip())[-1:] in _BORDERS and len(inner) > 1:
+        whole = inner[:-1].rstrip()  # a terminal program's box: its right side, and the padding up to it
     yield from _records(lines, whole, {}, learned, DEPTH)
 
 
@@ -87,12 +87,12 @@ def _unwrapped(rest: str, said: dict[str, str], learned: Prefixes) -> str:
     return rest
 
 
-_BORDER = regex.compile(r"^[│┃║].*?(\s*[│┃║]\s*)$", regex.DOTALL)
+_BORDERS = frozenset("│┃║")
 
 
 def _record(lines: tuple[Line, ...], rest: str, said: Mapping[str, str]) -> Record:
     repeats = 1
-    if rest.endswith((")", "]", "cluster]")) and (found := _REPEATED.search(rest)):
+    if rest.endswith((")", "]")) and (found := _REPEATED.search(rest)):
         repeats, rest = 1 + int(found["times"]), rest[: found.start()]
     level = said.get("level", "").upper()
     return Record(

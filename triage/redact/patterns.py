@@ -288,7 +288,9 @@ PRIVATE: tuple[Pattern, ...] = (
 
 _WORD = r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;|&<>()])+"""
 _FLAG = re.compile(rf"(?<![\w-])(--{_SECRET_NAME})([ \t]+|=)({_WORD})")
-_VARIABLE = re.compile(rf"(?<![\w$-])(?P<name>[A-Za-z_][A-Za-z0-9_]{{2,60}})=({_WORD})")
+_VARIABLE = re.compile(rf"(?<![\w$-])(?P<name>[A-Z][A-Z0-9_]{{2,60}})=({_WORD})")
+# Lower case too, where it cannot be anything else: "docker run -e db_pass=x".
+_CARRIED = re.compile(rf"(?<![\w-])(?:-e|--env|export)[ =](?P<name>[A-Za-z_][A-Za-z0-9_]{{2,60}})=({_WORD})")
 _OTHER_LANGUAGE = re.compile(r"^\s*(?:- |[\w.-]+:(?:\s|$)|(?:from|import)\s\w|\w+\s=\s|LLM\()", re.MULTILINE)
 
 
@@ -302,7 +304,7 @@ def shell_words(command: str) -> str:
     if _OTHER_LANGUAGE.search(command):
         return command
     command = _FLAG.sub(_flag_word, command)
-    return _VARIABLE.sub(_variable_word, command)
+    return _CARRIED.sub(_variable_word, _VARIABLE.sub(_variable_word, command))
 
 
 def _flag_word(match: re.Match[str]) -> str:
@@ -317,4 +319,5 @@ def _variable_word(match: re.Match[str]) -> str:
     name = match["name"]
     if kind_of_name(name) is None or match[2].startswith(("$", '"$')):
         return match[0]
-    return f'{name}="${name}"'
+    before = match[0][: match.start("name") - match.start()]
+    return f'{before}{name}="${name}"'
