@@ -203,7 +203,13 @@ def test_formulas_are_shown_as_computed(own: dict[str, Any]) -> None:
     """What is set is shown by its flag; a value of the log by its name, a constant as it is, a formula as <computed>."""
     fix = {
         "title": "take {8 + 8 * (rows > 8)} of {rows}, {{as is}}",
-        "set": {"--seats": "min(seats, rows)", "--rows": "rows", "--legs": 4, "--kind": {"text": "a+b"}, "--wide": ""},
+        "set": {
+            "--seats": "min(seats, rows)",
+            "--rows": "rows",
+            "--legs": 4,
+            "--kind": {"text": "a+b"},
+            "--wide": {"text": ""},
+        },
         "steps": ["count {max(rows, 2)} rows"],
         "when": "8 + rows * 2 > 3",
     }

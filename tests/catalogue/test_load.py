@@ -242,7 +242,7 @@ def test_what_is_no_regular_file_is_refused(folder: Folder, own: dict[str, Any])
         with pytest.raises(RecordError, match="is no regular file") as caught:
             load([directory], bundled=False)
         assert caught.value.file.endswith(name)
-        assert [problem.message for problem in lint(directory)] == ["is no regular file"]
+        assert "is no regular file" in {problem.message for problem in lint(directory)}
         (directory / name).unlink()
 
 

@@ -101,7 +101,7 @@ def _value(value: object) -> str:
         return str(value["text"])
     if isinstance(value, str) and value.isidentifier():
         return f"{{{value}}}"
-    if value is None or value is True or value == "":
+    if value is None or value is True:
         return ""
     return str(value) if not isinstance(value, str) or _NUMBER.fullmatch(value) else COMPUTED
 

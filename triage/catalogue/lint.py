@@ -259,6 +259,10 @@ def _captures(cause: Cause, bundled: Sequence[Cause]) -> Iterator[Flaw]:
             yield from _placeholders(f"triage.{field}", value, known)
 
 
+GIVEN = frozenset({"port"})
+"""What steps, tradeoff and verify may name without a capture: the user's own --port, else 8000."""
+
+
 def _declares(cause: Cause, name: str) -> bool:
     extension = cause.record.get("triage")
     captures = extension.get("captures") if isinstance(extension, dict) else None
@@ -275,7 +279,7 @@ def _fixes(cause: Cause, bundled: Sequence[Cause]) -> Iterator[Flaw]:
         texts = [("title", fix.title), ("tradeoff", fix.tradeoff), ("verify", fix.verify or "")]
         texts += [(f"steps[{place}]", step) for place, step in enumerate(fix.steps)]
         for name, text in texts:
-            yield from _placeholders(f"{field}.{name}", text, known)
+            yield from _placeholders(f"{field}.{name}", text, known if name == "title" else known | GIVEN)
         for name, changes in (("set", fix.set), ("env", fix.env)):
             for key, value in changes.items():
                 if isinstance(value, str) and value:

@@ -46,6 +46,8 @@ _NAMED = frozenset({"args", "set", "env"})
 _BY_HEART = frozenset({"token", "key", "password", "secret"})
 _LONG_ENOUGH = 8
 _PIECE, _LONGEST_PIECE = 6, 200
+# A cookie, an address with a password: several words, whose ends are no secrets by themselves.
+_SEVERAL = re.compile(r"\s|://")
 _DEPTH = 24
 _KEPT_VALUES = frozenset({"", "none", "null", "true", "false", "***", "****", "********", "**********", "[redacted]"})
 _PLACEHOLDER = re.compile(r"<redacted:\w+>")
@@ -148,6 +150,8 @@ class _Redaction:
         """A quoted line; it may begin or end inside a known secret, where a terminal had wrapped it."""
         line = self.text(line)
         for secret, kind in self.known.items():
+            if _SEVERAL.search(secret):
+                continue
             if len(line.strip()) >= _PIECE and line.strip() in secret:
                 return f"<redacted:{kind}>"
             for size in range(min(len(secret) - 1, _LONGEST_PIECE), _PIECE - 1, -1):
