@@ -185,7 +185,9 @@ def main() -> int:
     parser.add_argument("environment", type=Path, help="virtual environment with vLLM")
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER", help="sample folder with an input.log")
     parser.add_argument("--model", required=True, help=f"model folder that stands for {LOGGED_MODEL}")
-    parser.add_argument("--triage", default="vllm-triage", help="the vllm-triage to ask")
+    parser.add_argument(
+        "--triage", default=str(Path(sys.executable).with_name("vllm-triage")), help="the vllm-triage to ask"
+    )
     parser.add_argument("--until", help="text in the output that is enough")
     parser.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable of the failed start"
