@@ -260,11 +260,9 @@ def test_follow_reports_while_the_log_goes_on() -> None:
     assert process.wait(timeout=30) == 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_terminal_on_standard_input_says_that_it_waits() -> None:
     """Started by hand without a file, it says that it waits for a paste and how to end it."""
-    import pty
-
+    pty = pytest.importorskip("pty")  # Windows has none
     main, side = pty.openpty()
     process = subprocess.Popen(COMMAND, stdin=side, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     os.close(side)

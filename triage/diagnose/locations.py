@@ -27,7 +27,7 @@ def package_relative(path: str) -> str:
     path = path.replace("\\", "/")
     if found := _PACKAGE.search(path):
         return found[1]
-    # "/home/u/vllm/.venv/..." is settled above; of "/work/vllm/vllm/config.py" the inner folder is the package.
+    # "/home/u/vllm/.venv/..." is settled above; of "/srv/vllm/vllm/config.py" the inner folder is the package.
     best = path
     while found := _PACKAGES.search(best if best == path else best[1:]):
         best = found[1]
