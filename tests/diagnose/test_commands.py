@@ -204,6 +204,11 @@ def test_packages() -> None:
     assert render(change, RunFacts(), "k8s", NEW).steps == ("in the image: pip install 'transformers<5'",)
 
 
+def test_package_without_a_release_is_upgraded() -> None:
+    """A name alone asks for the newest release; pip would leave an installed one as it is."""
+    assert render(Change(packages=("vllm",)), RunFacts(), "cli", NEW).commands == ("pip install --upgrade vllm",)
+
+
 def test_flag_given_elsewhere() -> None:
     """A flag to drop that the command does not have (a config file has) is named in a step."""
     facts = RunFacts(launch=("vllm", "serve", "--config", "x.yaml"), args={"max_num_seqs": 1, "model": "m"})

@@ -334,7 +334,9 @@ def _to_remove(env: Mapping[str, str | None]) -> tuple[str, ...]:
 def _install(packages: tuple[str, ...], idiom: Idiom) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if not packages:
         return (), ()
-    command = "pip install " + quoting.shell_join(packages)
+    # A name alone asks for the newest release, which pip leaves be where any is installed.
+    upgrade = "--upgrade " if any(package.replace("-", "").replace("_", "").isalnum() for package in packages) else ""
+    command = f"pip install {upgrade}" + quoting.shell_join(packages)
     if idiom in ("cli", "python"):
         return (command,), ()
     return (), (f"in the image: {command}",)
