@@ -237,7 +237,9 @@ class Triage:
         first = records[0] if records else statement.event.first
         index = self._run_at(first)
         self._order += 1
-        observation = diagnose.Observation(statement, best, message, records, index, self._order, relayed)
+        # Where it stands counts, not when its event was complete: a worker's last words close at the end of the input.
+        order = (len(self._sources), first.first.number, self._order)
+        observation = diagnose.Observation(statement, best, message, records, index, order, relayed)
         observation.others, observation.plain_message = tuple(found[1:]), plain
         observation.is_error = relayed or match.is_error(statement)
         observation.count = first.repeats

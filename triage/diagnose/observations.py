@@ -38,8 +38,9 @@ class Observation:
     """A statement and its copies.
 
     message: as it will be reported; records: where it stands, first record first; relayed: whether another
-    message quoted it; order: when it was met; last_line: line of its last copy; others: further causes that fit, for
-    when the first one's conditions do not hold; plain_message, is_error: what it is where none does.
+    message quoted it; order: its place in the input (source, line, statement of that line); last_line: line of its
+    last copy; others: further causes that fit, for when the first one's conditions do not hold; plain_message,
+    is_error: what it is where none does.
     """
 
     statement: Statement
@@ -47,7 +48,7 @@ class Observation:
     message: str
     records: tuple[Record, ...]
     run: int
-    order: int
+    order: tuple[int, int, int]
     relayed: bool = False
     count: int = 1
     last_line: int = 0

@@ -19,6 +19,7 @@ from triage.model import Role, Scope
 IGNORED = "ignored, as asked"
 """Why a cause that --ignore names is not one."""
 
+_NEVER = (math.inf,)
 _ENDED_BY_OTHERS = ("KeyboardInterrupt", "SystemExit", "CancelledError")
 """Exceptions that say that somebody else ended the process: the cause only where nothing else is there."""
 
@@ -112,13 +113,13 @@ def _rank_run(observations: list[Observation], run: RunState, ignored: frozenset
 class _Field:
     """What the candidates of a run have in common, worked out once: there may be thousands.
 
-    known: one candidate for each cause; first_raised: the order of the first exception; first_below: the order of the
+    known: one candidate for each cause; first_raised: the place of the first exception; first_below: the place of the
     first exception of a worker or an engine that no record knows.
     """
 
     known: tuple[Observation, ...]
-    first_raised: float
-    first_below: float
+    first_raised: tuple[float, ...]
+    first_below: tuple[float, ...]
 
     @classmethod
     def of(cls, candidates: Sequence[Observation]) -> _Field:
@@ -126,7 +127,7 @@ class _Field:
         raised = [c for c in candidates if c.is_exception]
         below = [c.order for c in raised if not c.known and c.depth >= 2 and not _is_ended_by_others(c)]
         return cls(
-            tuple(known.values()), min((c.order for c in raised), default=math.inf), min(below, default=math.inf)
+            tuple(known.values()), min((c.order for c in raised), default=_NEVER), min(below, default=_NEVER)
         )
 
 
@@ -219,7 +220,7 @@ def _priority(observation: Observation, field: _Field, run: RunState) -> tuple[f
         not native,
         observation.statement.index or 0,
         -observation.depth,
-        observation.order,
+        *observation.order,
     )
 
 

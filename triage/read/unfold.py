@@ -8,24 +8,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-import orjson
 import regex
 
-JSON_LIMIT = 1 << 18
-"""Characters of a line that are read as JSON."""
+from triage.read.json_lines import read_json
 
 PIECES_LIMIT = 2000
 """Lines that one line may stand for."""
-
-# Where log collectors and structured loggers keep the text, the level and the rest.
-_TEXT = ("message", "msg", "log", "text", "textPayload", "MESSAGE", "line", "event", "body")
-_LEVEL = ("level", "levelname", "severity", "lvl", "log_level")
-_TIME = ("time", "timestamp", "ts", "@timestamp", "asctime")
-_TRACE = ("exc_info", "exception", "stack_trace", "stacktrace", "traceback", "exc_text", "stack", "error.stack_trace")
-_NESTED = ("jsonPayload", "record", "fields", "data")
-_POD = ("pod", "pod_name", "podName", "host", "hostname")
 
 _ENTITY = regex.compile(r"&(?:quot|apos|amp|lt|gt|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
 _FRAME = regex.compile(r'(?:^|[\s.])File \\?"[^"\\]{1,400}\\?", line \d+(?:, in [\w.<>]+)?')
@@ -44,7 +33,7 @@ def unfold(text: str) -> list[tuple[str, dict[str, str]]]:
     """
     if "&" in text and _ENTITY.search(text):
         text = html.unescape(text)
-    if text.startswith("{") and text.rstrip().endswith("}") and len(text) <= JSON_LIMIT and (found := _from_json(text)):
+    if text.startswith("{") and text.rstrip().endswith("}") and (found := read_json(text)):
         return found[:PIECES_LIMIT]
     if "\\n" in text and text.count("\\n") >= 2 and (_TRACEBACK in text or _FRAME.search(text)):
         text = text.replace("\\r\\n", "\\n")
@@ -60,46 +49,6 @@ def _plain(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
 
 def _unescaped(line: str) -> str:
     return line.replace('\\"', '"').replace("\\'", "'").replace("\\t", "\t")
-
-
-def _from_json(text: str) -> list[tuple[str, dict[str, str]]] | None:
-    try:
-        data = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    if not isinstance(data, dict):
-        return None
-    if (body := _error_body(data)) is not None:
-        return list(_plain(body.split("\n")))
-    text_field = next((data[name] for name in _TEXT if isinstance(data.get(name), str)), None)
-    if text_field is None:
-        nested: dict[str, Any] = next((data[name] for name in _NESTED if isinstance(data.get(name), dict)), {})
-        text_field = next((nested[name] for name in _TEXT if isinstance(nested.get(name), str)), None)
-    if text_field is None:
-        return None
-    said = {}
-    for key, names in (("level", _LEVEL), ("time", _TIME), ("pod", _POD)):
-        value = next((data[name] for name in names if isinstance(data.get(name), str)), None)
-        if value:
-            said[key] = value
-    kubernetes = data.get("kubernetes")
-    if isinstance(kubernetes, dict) and isinstance(kubernetes.get("pod_name"), str):
-        said["pod"] = kubernetes["pod_name"]
-    lines = text_field.rstrip("\n").split("\n")
-    for name in _TRACE:
-        if isinstance(data.get(name), str):
-            lines += data[name].rstrip("\n").split("\n")
-    return [(line, said) for line in lines]
-
-
-def _error_body(data: dict[str, Any]) -> str | None:
-    """The message of an API error body behind its class; formerly ``{"object": "error", "message": ...}``."""
-    error = data.get("error")
-    body = error if isinstance(error, dict) else data if data.get("object") == "error" else None
-    if body is None or not isinstance(body.get("message"), str):
-        return None
-    kind = body.get("type")
-    return f"{kind if isinstance(kind, str) and kind.isidentifier() else 'APIError'}: {body['message']}"
 
 
 def _uncollapsed(text: str) -> Iterator[str]:
