@@ -108,8 +108,8 @@ def test_wrapper_changes_no_verdict(diagnose: Diagnose, path: Path, form: str) -
         (HEALTHY + "Killed\n", "Killed"),
         ("Last State: Terminated\n  Reason: OOMKilled\n  Exit Code: 137\nvllm\n", "a process was ended"),
         ("Error from server (NotFound): pods not found\n", "nothing in this input looks like one"),
-        ("".join(f"{FRAMES}{SEED}".splitlines(keepends=True)[:2]), "lines before"),
-        ("usage: vllm serve [model_tag] [options]\n  [--x]\n", "lines before"),
+        ("".join(f"{FRAMES}{SEED}".splitlines(keepends=True)[:2]), "lines after"),
+        ("usage: vllm serve [model_tag] [options]\n  [--x]\n", "lines after"),
     ],
 )
 def test_end_without_a_word_is_not_healthy(diagnose: Diagnose, text: str, part: str) -> None:

@@ -170,29 +170,7 @@ class Triage:
         run.release.observe(record)
         run.near.append(record.text[:NEAR_WIDTH])
         self._evidence.observe(record, run.index)
-        said = diagnose.read_progress(record)
-        if said is None:
-            return
-        self._is_of_vllm = True
-        name, stage = said
-        state, line = run.state, record.first.number
-        state.started = state.started or name not in ("ended", "failed")
-        if name == "stage":
-            state.stage = stage
-        elif name == "complete":
-            state.complete, state.progress = line, line
-        elif name == "served":
-            state.progress = line
-        elif name == "stopped":
-            state.stopped = True
-        elif name == "stalled":
-            state.stalls += 1
-        elif name == "ended":
-            state.ended = stage
-        elif name == "failed":
-            state.failed += 1
-        if name in ("stage", "complete", "served"):
-            state.stalls = 0
+        self._is_of_vllm |= run.state.observe(record)
 
     def _run_for(self, record: Record) -> _RunReader:
         source, pod = record.first.source, record.pod
@@ -218,8 +196,7 @@ class Triage:
 
     def _understand(self, event: Event) -> Iterator[Finding]:
         self._runs[self._run_at(event.first)].release.observe_event(event)
-        for statement in match.statements(event):
-            found = self._matcher.matches(statement)
+        for statement, found in match.said(event, self._matcher):
             if found or match.is_error(statement):
                 yield from self._take(statement, found, relayed=False)
             for _ in range(QUOTES_LIMIT):

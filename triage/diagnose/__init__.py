@@ -5,9 +5,9 @@ from triage.diagnose.commands import rebuilt_command, shown_command
 from triage.diagnose.evidence import Evidence
 from triage.diagnose.findings import finding
 from triage.diagnose.fixes import release_of
-from triage.diagnose.observations import Observation, RunState, fingerprint, merge
-from triage.diagnose.progress import read_progress
+from triage.diagnose.observations import Observation, fingerprint, merge
 from triage.diagnose.ranking import Ranked, rank, scope_of
+from triage.diagnose.runs import RunState
 from triage.diagnose.status import conclude
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "from_text",
     "merge",
     "rank",
-    "read_progress",
     "rebuilt_command",
     "release_of",
     "scope_of",

@@ -9,8 +9,9 @@ import regex
 from triage.diagnose.expressions import ExpressionError, fill
 from triage.diagnose.fixes import work_out
 from triage.diagnose.locations import locate
-from triage.diagnose.observations import Observation, RunState, fingerprint
+from triage.diagnose.observations import Observation, fingerprint
 from triage.diagnose.ranking import Ranked
+from triage.diagnose.runs import RunState
 from triage.model import Catalogue, Cause, Finding, Idiom, Line, RecordRef, Scalar, SiteRef
 
 EVIDENCE_LINES = 6

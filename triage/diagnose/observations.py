@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import regex
 
-from triage.model import Frame, Match, Record, RunFacts, Scalar, Statement
+from triage.model import Frame, Match, Record, Scalar, Statement
 
 Stage = str
 """The part of vLLM that a process is: "worker", "engine", "api", or "" where it cannot be told."""
@@ -139,31 +139,6 @@ def fingerprint(class_name: str | None, slug: str | None, message: str) -> str:
     last = (class_name or "").rpartition(".")[2]
     text = slug or f"{last}: {' '.join(_VARIABLE.sub('#', message).split())[:500]}"
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
-
-
-@dataclass(slots=True)
-class RunState:
-    """One start of vLLM in the input, while it is being read.
-
-    started: a start-up line was seen; complete: it went on to serve; progress: the last line that shows that it
-    was well; stage: the last stage of start-up reached; stopped: it was shut down in order; stalls: lines since the
-    last progress that say that it waits for a process that does not answer; ended: what says that its process ended
-    by no will of its own; failed: requests answered with status 500.
-    """
-
-    facts: RunFacts
-    first_line: int = 1
-    source: str = "stdin"
-    pod: str | None = None
-    started: bool = False
-    complete: int = 0
-    progress: int = 0
-    stage: str | None = None
-    stopped: bool = False
-    stalls: int = 0
-    ended: str | None = None
-    failed: int = 0
-    present: frozenset[str] = frozenset()
 
 
 def merge(held: Observation, copy: Observation) -> Observation:

@@ -29,6 +29,7 @@ _ENDED = regex.compile(
     r"|Exit Code: +(?!0\b)\d+|Reason: +(?:OOMKilled|Error|ContainerCannotRun)|CrashLoopBackOff"
 )
 _FAILED = regex.compile(r'"POST /\S+ HTTP/[\d.]+" 500')
+_REFUSED = regex.compile(r'"POST /\S+ HTTP/[\d.]+" (?:400|422)')
 _COMPLETE = regex.compile(r"Application startup complete|Uvicorn running on")
 # A served request or a step of the engine; probes and metrics say nothing of the engine.
 _SERVED = regex.compile(
@@ -44,7 +45,7 @@ _STARTED = regex.compile(
 _ANY = regex.compile(
     "|".join(
         [pattern.pattern for _, pattern in _STAGES]
-        + [p.pattern for p in (_COMPLETE, _SERVED, _STOPPED, _STARTED, _STALLED, _ENDED, _FAILED)]
+        + [p.pattern for p in (_COMPLETE, _SERVED, _STOPPED, _STARTED, _STALLED, _ENDED, _FAILED, _REFUSED)]
     )
 )
 
@@ -68,6 +69,7 @@ def read_progress(record: Record) -> tuple[str, str | None] | None:
         ("stalled", _STALLED),
         ("ended", _ENDED),
         ("failed", _FAILED),
+        ("refused", _REFUSED),
     ):
         if pattern.search(text):
             return name, text[:100] if name == "ended" else None

@@ -13,14 +13,22 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triage.diagnose.observations import ANY, Observation, RunState
+from triage.diagnose.observations import ANY, Observation
+from triage.diagnose.runs import RunState
 from triage.model import Role, Scope
 
 IGNORED = "ignored, as asked"
 """Why a cause that --ignore names is not one."""
 
+ENDED = "somebody stopped the process"
+"""Why an interrupt during a start is no cause: it was sent from outside."""
+
+UNFINISHED = "its end, which says what happened, is not in the input"
+"""Why half an exception is no cause."""
+
 _NEVER = (math.inf,)
-_ENDED_BY_OTHERS = ("KeyboardInterrupt", "SystemExit", "CancelledError")
+_INTERRUPTED = ("KeyboardInterrupt", "CancelledError")
+_ENDED_BY_OTHERS = (*_INTERRUPTED, "SystemExit")
 """Exceptions that say that somebody else ended the process: the cause only where nothing else is there."""
 
 
@@ -126,9 +134,7 @@ class _Field:
         known = {c.slug: c for c in candidates if c.known and not c.is_last_resort}
         raised = [c for c in candidates if c.is_exception]
         below = [c.order for c in raised if not c.known and c.depth >= 2 and not _is_ended_by_others(c)]
-        return cls(
-            tuple(known.values()), min((c.order for c in raised), default=_NEVER), min(below, default=_NEVER)
-        )
+        return cls(tuple(known.values()), min((c.order for c in raised), default=_NEVER), min(below, default=_NEVER))
 
 
 def _is_ended_by_others(observation: Observation) -> bool:
@@ -160,11 +166,13 @@ def _settled(observation: Observation, run: RunState) -> Ranked | None:
     if match is None and level == "WARNING":
         return Ranked(observation, "warning", scope, f"logged at level {level}")
     if match is None and observation.is_exception and observation.statement.class_name is None:
-        return Ranked(observation, "consequence", scope, "its end, which says what happened, is not in the input")
+        return Ranked(observation, "consequence", scope, UNFINISHED)
     if match is None and observation.statement.event.kind == "usage" and "error:" not in observation.message:
-        return Ranked(observation, "consequence", scope, "its end, which says what is wrong, is not in the input")
+        return Ranked(observation, "consequence", scope, UNFINISHED)
+    if match is None and (observation.statement.class_name or "").endswith(_INTERRUPTED):
+        return Ranked(observation, "harmless" if run.complete else "consequence", scope, ENDED)
     if match is None and _is_ended_by_others(observation) and run.complete:
-        return Ranked(observation, "harmless", scope, "somebody ended the server")
+        return Ranked(observation, "harmless", scope, ENDED)
     quoted = run.progress > observation.last_line or not _is_raised_in_vllm(observation)
     if scope == "startup" and run.complete and run.complete < observation.line and quoted:
         return Ranked(observation, "warning", scope, "speaks of a start, but this one was complete")

@@ -61,7 +61,8 @@ def _report(report: Report, options: Options, causes: int, first: int, further: 
     if report.missing:
         page.blank()
     for each in report.missing:
-        _labelled(page, "needs", flat(each, words.PROSE), style="bold")
+        label = "note" if report.status == "healthy" else "needs"
+        _labelled(page, label, flat(each, words.PROSE), style="bold")
     _others(page, report)
     _limits(page, report)
     page.prose(Text(words.tally(report)), 2)
