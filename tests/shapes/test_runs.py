@@ -54,11 +54,11 @@ def test_last_attempt_only(diagnose: Diagnose) -> None:
 
 def test_pods_of_different_releases_keep_their_own_facts(diagnose: Diagnose) -> None:
     """Two pods' lines in turn: each run has its own release, model and arguments."""
-    report = diagnose(zipped(of("a-0", FAILING), of("b-0", OTHER)))
+    report = diagnose(zipped(of("a-0", FAILING), of("b-0", OTHER.replace("(64)", "(32)"))))
     assert {(run.pod, run.vllm_version) for run in report.runs} == {("a-0", "0.32.0"), ("b-0", "0.11.0.post2")}
     assert {(f.pod, f.location.version if f.location else None) for f in report.findings} == {
         ("a-0", "0.32.0"),
-        ("b-0", "0.11.0.post2"),
+        ("b-0", "0.11.0"),
     }
 
 
