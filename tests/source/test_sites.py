@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 from triage.source.sites import Site, read_sites, sites_of
 
 
@@ -36,6 +38,7 @@ def test_a_raise_is_read_with_its_class_place_and_template() -> None:
         line=5,
         function="Config.verify",
         kind="raise",
+        guard="self.budget < self.seqs",
     )
 
 
@@ -84,14 +87,14 @@ def test_asserts_and_warnings_are_read() -> None:
 
 
 def test_the_message_is_the_argument_that_holds_text() -> None:
-    """Status codes before it and keywords do not hide it; statements without a message give nothing."""
+    """Status codes before it and keywords do not hide it; an exception without a message has an empty one."""
     assert _templates("""
         raise HTTPException(400, "no such model")
         """) == ["no such model"]
     assert _templates("""
         raise HTTPException(status_code=400, detail=f"no {x}")
         """) == ["no {x}"]
-    assert _templates("raise NotImplementedError") == []
+    assert _templates("raise NotImplementedError") == [""]
     assert _templates("raise ValueError()") == []
     assert _templates("raise error") == []
 
@@ -258,3 +261,45 @@ def test_odd_files_are_reported_and_the_rest_is_read(tmp_path: Path) -> None:
         ("vllm/e.py", "invalid escape before"),
     ]
     assert reported == ["vllm/b.py", "vllm/c.py", "vllm/d.py", "vllm/f.py"]
+
+
+def test_an_exception_without_a_text_gives_its_place() -> None:
+    """Class, line and function, an empty template; raising on, and what a function returned, give none."""
+    got = _sites("""
+        def f(error):
+            try:
+                raise NotImplementedError
+            except KeyError:
+                if error:
+                    raise
+                if other:
+                    raise error
+            raise errors.StateError()
+        """)
+    assert [(site.class_name, site.line, site.template, site.kind) for site in got] == [
+        ("NotImplementedError", 4, "", "bare"),
+        ("StateError", 10, "", "bare"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "guard"),
+    [
+        ("if a.x < b: raise ValueError('m')", "a.x < b"),
+        ("if not a.x < 2: raise ValueError('m')", "a.x >= 2"),
+        ("if heads % size != 0: raise ValueError('m')", "heads % size != 0"),
+        ("if self.heads % size: raise ValueError('m')", "self.heads % size != 0"),
+        ("assert heads % size == 0, 'm'", "heads % size != 0"),
+        ("assert a >= b, 'm'", "a < b"),
+        ("if a == b: pass\nelse: raise ValueError('m')", "a != b"),
+        ("if a < b:\n    text = 'm'\n    raise ValueError(text)", "a < b"),
+        ("if a < b and c: raise ValueError('m')", None),
+        ("if f(a) < b: raise ValueError('m')", None),
+        ("if a < b < c: raise ValueError('m')", None),
+        ("if a < b:\n    a = g(a)\n    h()\n    raise ValueError('m')", None),
+        ("if a < b:\n    for x in y:\n        raise ValueError('m')", None),
+    ],
+)
+def test_plain_guards_are_read(source: str, guard: str | None) -> None:
+    """One comparison or modulus of names and numbers, as it is when the message comes out; anything else is none."""
+    assert [site.guard for site in _sites(source) if site.template == "m"] == [guard]

@@ -1,9 +1,10 @@
-"""The developer's command that brings generated facts up to date: ``python -m triage.source locate|flags|marks ...``.
+"""The developer's command that brings generated facts up to date: ``python -m triage.source COMMAND ...``.
 
 ``locate --records patterns/causes 0.33.0=DIR ...`` writes where each cause's message is raised into the records;
 ``flags --out patterns/flags/vllm.json 0.33.0=DIR ...`` writes the command-line flags of the releases;
-``marks --out patterns/releases/vllm.json 0.33.0=DIR ...`` writes the lines that tell the releases apart. DIR holds
-the release's ``vllm`` folder, as a wheel or a checkout has it.
+``marks --out patterns/releases/vllm.json 0.33.0=DIR ...`` writes the lines that tell the releases apart;
+``index --out patterns/sites/vllm.jsonl 0.33.0=DIR ...`` adds releases to the index of all messages. DIR holds the
+release's ``vllm`` folder, as a wheel or a checkout has it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 
 from triage.errors import TriageError, UsageError
 from triage.source.flags import dump_flags, read_flags
+from triage.source.index import SiteReader, dump_index, load_index, merge
 from triage.source.locate import RecordFile, Wanted, collect, locate_release
 from triage.source.marks import MarkReader, dump_marks
 from triage.source.sites import Site
@@ -39,7 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     flags.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
     marks = commands.add_parser("marks", help="write the lines that tell releases apart")
     marks.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
-    for command in (locating, flags, marks):
+    index = commands.add_parser("index", help="add the messages of releases to the index")
+    index.add_argument("--out", type=Path, required=True, metavar="FILE", help="index to add to, or to begin")
+    for command in (locating, flags, marks, index):
         command.add_argument("releases", nargs="+", metavar="RELEASE=ROOT", help="a release and its unpacked package")
     args = parser.parse_args(argv)
     try:
@@ -48,8 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             _locate(args.records, releases)
         elif args.command == "flags":
             _flags(args.out, releases)
-        else:
+        elif args.command == "marks":
             _marks(args.out, releases)
+        else:
+            _index(args.out, releases)
     except TriageError as error:
         print(f"error: {error.message}" + (f"\nhint: {error.hint}" if error.hint else ""), file=sys.stderr)
         return 2
@@ -106,6 +112,19 @@ def _marks(out: Path, releases: dict[str, Path]) -> None:
     out.write_bytes(dump_marks("vllm", known))
     for release, marks in known.items():
         print(f"{release}: {len(marks)} marks")
+
+
+def _index(out: Path, releases: dict[str, Path]) -> None:
+    """Add releases one by one, the file written after each: reading all of them takes an hour."""
+    have, known = load_index(out.read_bytes()) if out.exists() else ([], {})
+    reader = SiteReader()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for release, root in releases.items():
+        sites = reader.read(root, _reporter(release))
+        known = merge(known, release, sites)
+        have = sorted({*have, release}, key=Version)
+        out.write_bytes(dump_index("vllm", have, known))
+        print(f"{release}: {len(sites)} sites, {len(known)} in the index")
 
 
 def _reporter(release: str) -> Callable[[str, str], None]:

@@ -3,8 +3,8 @@
 Read are ``raise`` statements, exceptions built elsewhere (``future.set_exception(E("..."))``, an exception class that
 hands its text to ``super().__init__``), logger calls, ``assert`` with a message and ``warnings.warn``. A message held
 in a local variable or a class attribute is followed; where it may have several values there is a site for each.
-Statements that carry no message (a bare ``raise``, ``raise NotImplementedError``) give no site, except ``assert``
-without one: a traceback shows its source line in place of a message.
+An ``assert`` without a message gives one too: a traceback shows its source line in place of a message. So does an
+exception without a text (``raise NotImplementedError``), which has but its place; a bare ``raise`` gives none.
 
 Some messages are made in one place and come out in another (an error response, a list of reasons, an attribute
 ``failure_message``). They give a site of kind "text" where they are made.
@@ -19,16 +19,18 @@ import ast
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from triage.source.guards import guard_of
 from triage.source.templates import Environment, Parts, alternatives, fill_printf, is_text, render
 from triage.source.variables import Texts, assign, enter_loop, merge_branches
 
 MAX_FILE_BYTES = 8_000_000
 """Larger files are generated tables, and are reported instead of read."""
 
-Kind = Literal["raise", "exception", "log", "assert", "check", "warn", "text"]
+Kind = Literal["raise", "exception", "log", "assert", "check", "warn", "text", "bare"]
 
 _LEVELS = {
     "debug": "DEBUG",
@@ -58,8 +60,9 @@ class Site:
     message; level: the log level in capitals, None for an exception; file: package-relative
     (``vllm/config/scheduler.py``); line: first line of the statement, 1-based; function: qualified by classes and
     enclosing functions (``SchedulerConfig.verify_max_model_len``), None at module level; kind: "raise", "exception"
-    (built, not raised here), "log", "assert", "check" (an assert without message; the template is its source), "warn"
-    or "text" (made here, emitted elsewhere).
+    (built, not raised here), "log", "assert", "check" (an assert without message; the template is its source), "warn",
+    "text" (made here, emitted elsewhere) or "bare" (raised without a text; the template is empty). guard: what holds
+    where the message comes out, where that is a plain comparison or modulus ("self.tokens < self.seqs").
     """
 
     template: str
@@ -69,6 +72,7 @@ class Site:
     line: int
     function: str | None
     kind: Kind
+    guard: str | None = None
 
 
 def read_sites(root: Path, on_error: Callable[[str, str], None] | None = None) -> Iterator[Site]:
@@ -123,6 +127,7 @@ class _Reader:
         self.lines = lines
         self.sites: list[Site] = []
         self._inner: list[tuple[_Function | ast.ClassDef, tuple[str, ...], bool]] = []
+        self._guard: str | None = None
 
     def scope(
         self,
@@ -168,6 +173,8 @@ class _Reader:
                 self._inner.append((statement, (*path, statement.name), error))
                 continue
             self._statement(statement, env, path, in_error)
+            if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                self._guard = None  # another statement may have changed what was compared
             if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
                 return False
             if not self._branches(statement, env, path, in_error):
@@ -179,9 +186,11 @@ class _Reader:
         if isinstance(statement, ast.With | ast.AsyncWith):
             return self._block(statement.body, env, path, in_error)
         blocks: list[list[ast.stmt]]
+        guards: tuple[str | None, ...] = ()
         falls_through = True
         if isinstance(statement, ast.If):
             blocks, falls_through = [statement.body, statement.orelse], False
+            guards = (guard_of(statement.test), guard_of(statement.test, negated=True))
         elif isinstance(statement, ast.For | ast.AsyncFor | ast.While):
             blocks = [statement.body, statement.orelse]
             enter_loop(statement, env)
@@ -194,10 +203,12 @@ class _Reader:
         else:
             return True
         ends: list[Texts] = [dict(env)] if falls_through else []
-        for block in blocks:
+        for block, guard in zip_longest(blocks, guards):
             end = dict(env)
+            self._guard = guard
             if self._block(block, end, path, in_error):
                 ends.append(end)
+            self._guard = None
         merge_branches(env, ends)
         comes_out = bool(ends)
         if isinstance(statement, ast.Try) and statement.finalbody:
@@ -205,10 +216,12 @@ class _Reader:
         return comes_out
 
     def _statement(self, statement: ast.stmt, env: Texts, path: tuple[str, ...], in_error: bool) -> None:
-        if isinstance(statement, ast.Assert) and statement.msg is not None:
-            self._emit(alternatives(statement.msg, env), "AssertionError", None, statement.lineno, path, "assert")
-        elif isinstance(statement, ast.Assert):
-            self._emit(((self._source(statement),),), "AssertionError", None, statement.lineno, path, "check")
+        if isinstance(statement, ast.Assert):
+            self._guard = guard_of(statement.test, negated=True)
+            if statement.msg is not None:
+                self._emit(alternatives(statement.msg, env), "AssertionError", None, statement.lineno, path, "assert")
+            else:
+                self._emit(((self._source(statement),),), "AssertionError", None, statement.lineno, path, "check")
         elif isinstance(statement, ast.Assign):
             target = statement.targets[0]
             if isinstance(target, ast.Attribute) and _is_reason(target.attr):
@@ -216,6 +229,10 @@ class _Reader:
         raised = statement.exc if isinstance(statement, ast.Raise) else None
         for call in _calls(statement):
             self._call(call, call is raised, statement.lineno, env, path, in_error)
+        if raised is not None and (class_name := _bare_class(raised)) is not None:
+            self.sites.append(
+                Site("", class_name, None, self.file, statement.lineno, ".".join(path) or None, "bare", self._guard)
+            )
         assign(statement, env)
 
     def _call(
@@ -271,7 +288,17 @@ class _Reader:
         for text in texts:
             template = render(text)
             if template.strip():
-                self.sites.append(Site(template, class_name, level, self.file, line, function, kind))
+                self.sites.append(Site(template, class_name, level, self.file, line, function, kind, self._guard))
+
+
+def _bare_class(raised: ast.expr) -> str | None:
+    """The class of an exception that is raised without any argument."""
+    if isinstance(raised, ast.Call):
+        if raised.args or raised.keywords:
+            return None
+        raised = raised.func
+    name = _last_name(raised)
+    return name if _is_error(name) or name in ("StopIteration", "StopAsyncIteration") else None
 
 
 def _exception_texts(call: ast.Call, env: Environment) -> tuple[Parts, ...]:
