@@ -34,6 +34,9 @@ def observed(*frames: Frame, wrapped: str | None = None, logger: tuple[str, int]
         ("/srv/vllm/vllm/config.py", "vllm/config.py"),
         ("/opt/vllm/.venv/lib/python3.12/site-packages/ray/x.py", "ray/x.py"),
         ("/app/serve.py", "/app/serve.py"),
+        ("vllm/v1/core.py", "vllm/v1/core.py"),
+        ("./vllm/vllm/v1/core.py", "vllm/v1/core.py"),
+        (".../vllm/v1/core.py", "vllm/v1/core.py"),
     ],
 )
 def test_paths_from_their_package_on(path: str, relative: str) -> None:

@@ -28,9 +28,9 @@ def package_relative(path: str) -> str:
     if found := _PACKAGE.search(path):
         return found[1]
     # "/home/u/vllm/.venv/..." is settled above; of "/srv/vllm/vllm/config.py" the inner folder is the package.
-    best = path
-    while found := _PACKAGES.search(best if best == path else best[1:]):
-        best = found[1]
+    best, rest = path, path
+    while found := _PACKAGES.search(rest):
+        best, rest = found[1], found[1][1:]
     return best
 
 
