@@ -7,9 +7,9 @@ and what comes out of the diagnosis is a report of findings. This module imports
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 Scalar: TypeAlias = "int | float | str | bool | None"
 """A captured value or a constant of a fix."""
@@ -235,13 +235,15 @@ class When:
     """Conditions on a cause, as data: all given ones must hold.
 
     present, absent: regular expressions over the records of the run; process: names of processes
-    (prefixes); classes: exception classes (last component).
+    (prefixes); classes: exception classes (last component); frames: regular expressions, one of which is
+    found in a frame of the event's tracebacks, written ``file, in function``.
     """
 
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     process: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,16 +303,47 @@ class ReleaseMark:
 
 
 @dataclass(frozen=True, slots=True)
+class Site:
+    """One place in a package's sources that emits a message, as the generated index has it.
+
+    kind: "raise", "exception" (built, not raised here), "assert", "check" (an assert without a text), "bare" (an
+    exception without one), "log", "warn" or "text" (made here, emitted elsewhere); of: the exception's class, or the
+    level of a log message, in capitals; template: None where it has no text of its own; lines: release to line.
+    guard: what holds where the message comes out, where that is one comparison or modulus.
+    """
+
+    kind: str
+    of: str
+    file: str
+    function: str | None
+    template: Template | None
+    lines: Mapping[str, int]
+    guard: str | None = None
+
+
+class SiteIndex(Protocol):
+    """The index of sites, looked up when an error that no record knows has to be placed."""
+
+    def worded(self, text: str) -> Sequence[Site]:
+        """The sites whose templates share the most telling words with a text, at most a few hundred."""
+
+    def inside(self, file: str) -> Sequence[Site]:
+        """The sites of a source file, package-relative."""
+
+
+@dataclass(frozen=True, slots=True)
 class Catalogue:
     """The causes, the flags that each release has (release to ``--flag`` names), and what tells releases apart.
 
-    releases: those that marks know, oldest first; such as hardly differ (0.25.0 and 0.25.1) stand in one group.
+    releases: those that marks know, oldest first; such as hardly differ (0.25.0 and 0.25.1) stand in one group. sites:
+    the index of all messages, None where there is none.
     """
 
     causes: tuple[Cause, ...]
     flags: Mapping[str, frozenset[str]] = field(default_factory=dict)
     marks: tuple[ReleaseMark, ...] = ()
     releases: tuple[tuple[str, ...], ...] = ()
+    sites: SiteIndex | None = None
 
 
 # --- matching and diagnosis ----------------------------------------------------------------
@@ -345,6 +378,20 @@ class Match:
     confidence: Confidence
     score: float
     quoted: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the sources emit a message that no record knows, and what its template's holes held.
+
+    others: further sites that it may come from just as well; score: 100 for a whole match, less for a part.
+    """
+
+    site: Site
+    captures: Mapping[str, Scalar]
+    confidence: Confidence
+    score: float
+    others: tuple[Site, ...] = ()
 
 
 # --- the report ----------------------------------------------------------------------------

@@ -133,7 +133,7 @@ class Triage:
                 yield from self._understand(event)
         for event in assembler.end():
             yield from self._understand(event)
-        self._limits |= assembler.limits
+        self._limits |= assembler.limits | set(source.notes)
         if failures:
             raise failures[0]
 
@@ -289,8 +289,11 @@ class Triage:
         observation = ranked.observation
         if observation.match is not None:
             observation.context = {**diagnose.from_facts(observation.match.cause, run.facts), **observation.context}
+        placement = None
+        if observation.match is None and ranked.role == "root_cause" and self._catalogue.sites is not None:
+            placement = match.place(observation.statement, self._catalogue.sites, run.facts.vllm_version)
         found = diagnose.finding(
-            ranked, run, self._catalogue, self._matcher.near, self._settings.idiom, self._settings.context
+            ranked, run, self._catalogue, self._matcher.near, placement, self._settings.idiom, self._settings.context
         )
         # Evidence quotes the input as it looked on a screen: a colour's escape sequence is no part of the line.
         return replace(found, evidence=tuple(map(read.strip_ansi, found.evidence)))

@@ -142,7 +142,7 @@ def _facts(cause: Cause) -> str:
         ("file", cause.origin),
     ]
     if cause.when is not None:
-        for label in ("present", "absent", "process", "classes"):
+        for label in ("present", "absent", "process", "classes", "frames"):
             rows.append((f"only with {label}", ", ".join(getattr(cause.when, label))))
     return "\n".join(f"{label}: {value}" for label, value in rows if not is_absent(value))
 

@@ -44,7 +44,7 @@ EXTENSION_FIELDS: Final = (
     "sites",
 )
 VARIANT_FIELDS: Final = ("template", "class", "versions")
-WHEN_FIELDS: Final = ("present", "absent", "process", "classes")
+WHEN_FIELDS: Final = ("present", "absent", "process", "classes", "frames")
 CAPTURE_FIELDS: Final = ("type", "unit", "source", "key")
 FIX_FIELDS: Final = (
     "title",
@@ -159,7 +159,7 @@ def _when(fields: Fields) -> When | None:
     if not below.data:
         return None
     below.only(WHEN_FIELDS)
-    return When(below.texts("present"), below.texts("absent"), below.texts("process"), below.texts("classes"))
+    return When(*(below.texts(name) for name in WHEN_FIELDS))
 
 
 def _captures(fields: Fields) -> dict[str, CaptureSpec]:

@@ -183,8 +183,9 @@ def _patterns(cause: Cause) -> Iterator[Flaw]:
     if cause.pattern is not None:
         listed.append(("messagePattern", cause.pattern))
     if cause.when is not None:
-        listed += [(f"triage.when.present[{index}]", entry) for index, entry in enumerate(cause.when.present)]
-        listed += [(f"triage.when.absent[{index}]", entry) for index, entry in enumerate(cause.when.absent)]
+        for name in ("present", "absent", "frames"):
+            entries = getattr(cause.when, name)
+            listed += [(f"triage.when.{name}[{index}]", entry) for index, entry in enumerate(entries)]
     for spec in cause.captures.values():
         if spec.source in ("chain", "near") and spec.key is not None:
             listed.append((f"triage.captures.{spec.name}.key", spec.key))

@@ -13,6 +13,7 @@ from triage.catalogue.inherit import overlay, resolve
 from triage.catalogue.marks import load_marks
 from triage.catalogue.page import read_page
 from triage.catalogue.record import parse_record
+from triage.catalogue.sites import SiteFile
 from triage.errors import RecordError
 from triage.model import Catalogue, Cause, Json, ReleaseMark
 
@@ -92,14 +93,17 @@ def load(directories: Sequence[Path] = (), *, bundled: bool = True) -> Catalogue
     flags: Mapping[str, frozenset[str]] = {}
     releases: tuple[tuple[str, ...], ...] = ()
     marks: tuple[ReleaseMark, ...] = ()
+    sites: SiteFile | None = None
     if bundled:
         patterns = bundled_patterns()
         causes = resolve(_checked(read_file(path) for path in record_files(patterns / "causes")))
         flags = load_flags(patterns / "flags" / "vllm.json")
         releases, marks = load_marks(patterns / "releases" / "vllm.json")
+        if (patterns / "sites" / "vllm.jsonl").is_file():
+            sites = SiteFile(patterns / "sites" / "vllm.jsonl")
     for directory in directories:
         causes = overlay(causes, _checked(read_file(path, user=True) for path in record_files(directory)))
-    return Catalogue(causes, flags, marks, releases)
+    return Catalogue(causes, flags, marks, releases, sites)
 
 
 def record_files(directory: Path) -> list[Path]:

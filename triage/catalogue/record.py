@@ -306,7 +306,8 @@ def specifier_error(text: str) -> str | None:
 def _check_expressions(fields: Fields, extension: Extension) -> None:
     patterns: list[tuple[str, str]] = []
     if extension.when is not None:
-        for name, listed in (("present", extension.when.present), ("absent", extension.when.absent)):
+        for name in ("present", "absent", "frames"):
+            listed = getattr(extension.when, name)
             patterns += [(f"triage.when.{name}[{index}]", entry) for index, entry in enumerate(listed)]
     for spec in extension.captures.values():
         if spec.source in ("chain", "near") and spec.key is not None:

@@ -12,7 +12,7 @@ from triage.diagnose.locations import locate
 from triage.diagnose.observations import Observation, fingerprint
 from triage.diagnose.ranking import Ranked
 from triage.diagnose.runs import RunState
-from triage.model import Catalogue, Cause, Finding, Idiom, Line, RecordRef, Scalar, SiteRef
+from triage.model import Catalogue, Cause, Finding, Idiom, Line, Placement, RecordRef, Scalar, SiteRef
 
 EVIDENCE_LINES = 6
 """Input lines quoted of one message."""
@@ -28,6 +28,7 @@ def finding(
     run: RunState,
     catalogue: Catalogue,
     near: Callable[[str], tuple[str, ...]],
+    placement: Placement | None,
     idiom: Idiom | None,
     context: int = 0,
 ) -> Finding:
@@ -38,17 +39,24 @@ def finding(
         run: the run that it belongs to.
         catalogue: for the flags of the run's release.
         near: gives the slugs of the entries nearest to a message that no record knows.
+        placement: where the sources emit such a message, None where that is not known.
         idiom: the idiom asked for; None takes the run's own.
         context: input lines to quote around the message's own; only lines of the same event are at hand.
     """
     observation = ranked.observation
     match = observation.match
     cause = match.cause if match else None
-    captures: dict[str, Scalar] = {**(match.captures if match else {}), **observation.context}
-    location, vllm_frame = locate(observation, run.facts)
+    known = match or placement
+    captures: dict[str, Scalar] = {**(known.captures if known else {}), **observation.context}
+    releases = frozenset(release for group in catalogue.releases for release in group)
+    location, vllm_frame = locate(observation, run.facts, placement, releases)
     is_root = ranked.role == "root_cause"
     copies = [observation, *observation.copies]
     site = next((s for s in cause.sites if location and s.file == location.file), None) if cause else None
+    emitted = SiteRef(site.template, site.file, site.function, site.class_name) if site else None
+    if placement is not None:
+        at, text = placement.site, placement.site.template
+        emitted = SiteRef(text.text if text else "", at.file, at.function, at.of if at.kind != "log" else None)
     first = observation.record
     evidence = _evidence(observation, context)
     return Finding(
@@ -56,19 +64,20 @@ def finding(
         message=observation.message[:MESSAGE_LIMIT],
         source=first.first.source,
         line=first.first.number,
-        confidence=match.confidence if match else "unrecognised",
-        score=match.score if match else 0.0,
+        confidence=known.confidence if known else "unrecognised",
+        score=known.score if known else 0.0,
         scope=ranked.scope,
         owner=cause.owner if cause else None,
         severity=cause.severity if cause else "error",
         exception_class=observation.statement.class_name or (cause.exception_class if cause else None),
         record=RecordRef(cause.id, cause.slug, cause.title and fill_known(cause.title, captures)) if cause else None,
-        site=SiteRef(site.template, site.file, site.function, site.class_name) if site else None,
+        site=emitted,
         title=fill_known(cause.title, captures) if cause and cause.title else None,
         cause=_explanation(cause, captures) if cause else None,
         captures=captures,
         location=location,
         vllm_frame=vllm_frame,
+        candidates=_candidates(placement),
         fixes=work_out(cause, captures, run.facts, catalogue, idiom) if cause and is_root else (),
         restart_helps=cause.restart_helps if cause else None,
         run=observation.run,
@@ -97,6 +106,14 @@ def fill_known(text: str, captures: Mapping[str, Scalar]) -> str:
             return "?"
 
     return _HOLE.sub(value, text)
+
+
+def _candidates(placement: Placement | None) -> tuple[str, ...]:
+    """Places that the same text may come from just as well, the shown one first; none where there is but one."""
+    if placement is None or not placement.others:
+        return ()
+    sites = (placement.site, *placement.others)
+    return tuple(f"{site.file}{f' in {site.function}' if site.function else ''}" for site in sites)
 
 
 def _explanation(cause: Cause, captures: Mapping[str, Scalar]) -> str | None:

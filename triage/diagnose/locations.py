@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import regex
 from packaging.version import InvalidVersion, Version
 from rapidfuzz import fuzz
 
 from triage.diagnose.observations import Observation
-from triage.model import CauseSite, Frame, Location, RunFacts
+from triage.model import CauseSite, Frame, Location, Placement, RunFacts
 
 SAME_WORDING = 70.0
 """Similarity (0 to 100) from which a site's template counts as the wording that was met."""
@@ -34,17 +34,26 @@ def package_relative(path: str) -> str:
     return best
 
 
-def locate(observation: Observation, facts: RunFacts) -> tuple[Location | None, Frame | None]:
+def locate(
+    observation: Observation, facts: RunFacts, placement: Placement | None = None, releases: Collection[str] = ()
+) -> tuple[Location | None, Frame | None]:
     """Find where an observation's message is raised, and vLLM's innermost frame where that is elsewhere.
 
     Pydantic drops the frames of the validator that raised, so such an exception is located by the
     catalogue, as are messages without a traceback.
+
+    Args:
+        observation: what was said.
+        facts: of its run.
+        placement: where the index of sites has a message that no record knows.
+        releases: those that the catalogue was made from.
     """
     index = observation.statement.index
     raised = observation.statement.event.raised[index] if index is not None else None
     frames = [Frame(package_relative(f.file), f.line, f.function, f.source) for f in observation.frames]
     vllm_frame = next((frame for frame in reversed(frames) if frame.file.startswith("vllm/")), None)
-    sites = _sites(observation)
+    sites = _sites(observation) if placement is None else _placed(placement)
+    all_sites = observation.match.cause.sites if observation.match is not None else tuple(sites)
     if raised is not None and frames and raised.wrapped is None and not observation.relayed:
         last = frames[-1]
         version = facts.vllm_version if last.file.startswith("vllm/") else None
@@ -52,18 +61,16 @@ def locate(observation: Observation, facts: RunFacts) -> tuple[Location | None, 
         location = Location(last.file, last.line, function, version, "traceback", _url(last.file, last.line, version))
         return location, (vllm_frame if vllm_frame != last else None)
     record = observation.record
-    if record.logger_line is not None and index is None and observation.match is not None:
-        for site in observation.match.cause.sites:
+    if record.logger_line is not None and index is None:
+        for site in all_sites:
             if site.file.endswith(f"/{record.logger_file}"):
                 line, version = record.logger_line, facts.vllm_version
                 return Location(
                     site.file, line, site.function, version, "traceback", _url(site.file, line, version)
                 ), None
-    found = _in_release(sites, facts.vllm_version)
-    if (
-        not found and sites and observation.match is not None
-    ):  # the wording of another release: the place is that of the fault
-        found = _in_release(observation.match.cause.sites, facts.vllm_version)
+    found = _in_release(sites, facts.vllm_version, releases)
+    if not found and sites:  # the wording of another release: the place is that of the fault
+        found = _in_release(all_sites, facts.vllm_version, releases)
     if not found:
         return None, vllm_frame
     # One text may be both logged and raised; the raise statement is the one that an exception came from.
@@ -72,13 +79,15 @@ def locate(observation: Observation, facts: RunFacts) -> tuple[Location | None, 
     return Location(site.file, line, site.function, version, "catalogue", _url(site.file, line, version)), vllm_frame
 
 
-def line_in(lines: Mapping[str, int], version: str | None) -> tuple[str, int] | None:
+def line_in(lines: Mapping[str, int], version: str | None, releases: Collection[str] = ()) -> tuple[str, int] | None:
     """A site's line in a release.
 
     Args:
         lines: release to line.
         version: the run's release; a build of it (``0.32.0+cpu``, ``0.11.0.post2``) counts as it. None: not known; the
             newest release's line is given then, and that release with it.
+        releases: the releases that the catalogue was made from: one that is not among them (a development version, one
+            that came out later) takes the line of the nearest release before it.
 
     Returns:
         The release that the line is of, and the line; None where the release is known and not in lines.
@@ -95,7 +104,12 @@ def line_in(lines: Mapping[str, int], version: str | None) -> tuple[str, int] | 
     for exact in (wanted.public, wanted.base_version):
         if exact in lines:
             return exact, lines[exact]
-    return None
+    if not releases or wanted.base_version in releases:
+        return None
+    before = [release for version_of, release in known if version_of < wanted]
+    nearest_known = max((Version(release) for release in releases if Version(release) < wanted), default=None)
+    # Where the release before it lacks the site, so does this one.
+    return (before[-1], lines[before[-1]]) if before and Version(before[-1]) == nearest_known else None
 
 
 def _sites(observation: Observation) -> list[CauseSite]:
@@ -119,8 +133,19 @@ def _is_in(site: CauseSite, frame: Frame) -> bool:
     return site.file == frame.file and (site.function or "").rpartition(".")[2] == frame.function
 
 
-def _in_release(sites: Iterable[CauseSite], version: str | None) -> list[tuple[tuple[str, int], CauseSite]]:
-    return [(place, site) for site in sites if (place := line_in(site.lines, version)) is not None]
+def _placed(placement: Placement) -> list[CauseSite]:
+    """The placement's site; none where it may be several, of which nothing tells the right one."""
+    site, template = placement.site, placement.site.template
+    if placement.others:
+        return []
+    class_name = site.of if site.kind != "log" else None
+    return [CauseSite(site.file, site.function, class_name, template.text if template else "", site.lines)]
+
+
+def _in_release(
+    sites: Iterable[CauseSite], version: str | None, releases: Collection[str]
+) -> list[tuple[tuple[str, int], CauseSite]]:
+    return [(place, site) for site in sites if (place := line_in(site.lines, version, releases)) is not None]
 
 
 def _url(file: str, line: int, version: str | None) -> str | None:

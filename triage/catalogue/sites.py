@@ -1,0 +1,159 @@
+"""The generated index of sites, read where a message has to be placed and not before.
+
+The file is searched as it lies there, as bytes: parsing tens of thousands of entries would take longer than the whole
+report, and one report asks for a few. Its form is described in ``triage/source/index.py``, which writes it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import orjson
+
+from triage.catalogue.templates import parse_template
+from triage.errors import RecordError
+from triage.model import Site
+
+SCHEMA = "vllm-triage/sites/1"
+
+WORDS = 30
+"""Words of a text that are looked for, the longest first."""
+
+COMMON = 1500
+"""Entries that a word may stand in; a commoner one tells nothing."""
+
+OFFERED = 300
+"""Sites offered for one text."""
+
+_WORD = re.compile(rb"[A-Za-z_]{5,}")
+
+
+class Lines(Mapping[str, int]):
+    """Release to line, unpacked when asked for."""
+
+    def __init__(self, releases: Sequence[str], packed: str) -> None:
+        """Take the releases of the index, oldest first, and a site's packed lines."""
+        self._releases, self._packed = releases, packed
+
+    @cached_property
+    def _lines(self) -> dict[str, int]:
+        first, _, steps = self._packed.partition(":")
+        lines: dict[str, int] = {}
+        at = 0
+        for release, step in zip(self._releases[int(first) :], steps.split(","), strict=False):
+            if step != "-":
+                at += int(step or 0)
+                lines[release] = at
+        return lines
+
+    def __getitem__(self, release: str) -> int:
+        """The line in a release; KeyError where the release lacks the site."""
+        return self._lines[release]
+
+    def __iter__(self) -> Iterator[str]:
+        """The releases that have it, oldest first."""
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        """How many releases have it."""
+        return len(self._lines)
+
+
+class SiteFile:
+    """An index file.
+
+    Args:
+        path: the file; it is read at the first question.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @cached_property
+    def _data(self) -> bytes:
+        return self._path.read_bytes()
+
+    @cached_property
+    def releases(self) -> tuple[str, ...]:
+        """The releases that it knows, oldest first.
+
+        Raises:
+            RecordError: the file is damaged.
+        """
+        try:
+            head = orjson.loads(self._data[: self._data.index(b"\n")])
+            if head["schema"] != SCHEMA:
+                raise ValueError(f"its form is {head['schema']}")
+            return tuple(head["releases"])
+        except (orjson.JSONDecodeError, LookupError, TypeError, ValueError) as error:
+            raise RecordError(
+                f"the index of sites is damaged: {error}", "install vllm-triage again", file=str(self._path)
+            ) from error
+
+    @cached_property
+    def _files(self) -> tuple[list[int], list[str]]:
+        """Where each source file's entries begin, and which file it is."""
+        found = [
+            (match.start(), orjson.loads(match[0])["file"]) for match in re.finditer(rb'(?m)^\{"file":.*$', self._data)
+        ]
+        return [start for start, _ in found], [file for _, file in found]
+
+    def worded(self, text: str) -> Sequence[Site]:
+        """The sites whose entries share the most telling words with a text, at most OFFERED."""
+        words = sorted(set(_WORD.findall(text.encode("utf-8", "replace"))), key=lambda word: (-len(word), word))[:WORDS]
+        scores: Counter[int] = Counter()
+        for word in words:
+            starts = {self._data.rfind(b"\n", 0, at) + 1 for at in self._places(word)}
+            if 0 < len(starts) <= COMMON:
+                weight = round(1000 * math.log(20 * COMMON / len(starts)))
+                for start in starts:
+                    scores[start] += weight
+        best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:OFFERED]
+        return [site for start, _ in best if (site := self._site(start)) is not None]
+
+    def inside(self, file: str) -> Sequence[Site]:
+        """The sites of a source file, package-relative; none where the index does not know it."""
+        starts, files = self._files
+        if file not in files:
+            return []
+        place = files.index(file)
+        end = starts[place + 1] if place + 1 < len(starts) else len(self._data)
+        at = self._data.index(b"\n", starts[place]) + 1
+        found: list[Site] = []
+        while at < end:
+            if (site := self._site(at)) is not None:
+                found.append(site)
+            at = self._data.find(b"\n", at) + 1 or end
+        return found
+
+    def _places(self, word: bytes) -> Iterator[int]:
+        at = self._data.find(word)
+        for _ in range(4 * COMMON):
+            if at < 0:
+                return
+            yield at
+            at = self._data.find(word, at + 1)
+
+    def _site(self, start: int) -> Site | None:
+        line = self._data[start : self._data.index(b"\n", start)]
+        if not line.startswith(b"["):
+            return None
+        kind, of, function, text, packed, *guard = orjson.loads(line)
+        starts, files = self._files
+        template = parse_template(text) if text else None
+        lines = Lines(self.releases, packed)
+        return Site(
+            kind,
+            of,
+            files[bisect_right(starts, start) - 1],
+            function or None,
+            template,
+            lines,
+            guard[0] if guard else None,
+        )
