@@ -76,25 +76,31 @@ class SiteFile:
         self._path = path
 
     @cached_property
-    def _data(self) -> bytes:
-        return self._path.read_bytes()
+    def _read(self) -> tuple[bytes, tuple[str, ...]]:
+        """The file's bytes, and the releases that it knows, oldest first."""
+        try:
+            data = self._path.read_bytes()
+            head = orjson.loads(data[: data.index(b"\n")])
+            if head["schema"] != SCHEMA:
+                raise ValueError(f"its form is {head['schema']}")
+            return data, tuple(head["releases"])
+        except (OSError, orjson.JSONDecodeError, LookupError, TypeError, ValueError) as error:
+            raise RecordError(
+                f"the index of sites is damaged: {error}", "install vllm-triage again", file=str(self._path)
+            ) from error
 
-    @cached_property
+    @property
+    def _data(self) -> bytes:
+        return self._read[0]
+
+    @property
     def releases(self) -> tuple[str, ...]:
         """The releases that it knows, oldest first.
 
         Raises:
             RecordError: the file is damaged.
         """
-        try:
-            head = orjson.loads(self._data[: self._data.index(b"\n")])
-            if head["schema"] != SCHEMA:
-                raise ValueError(f"its form is {head['schema']}")
-            return tuple(head["releases"])
-        except (orjson.JSONDecodeError, LookupError, TypeError, ValueError) as error:
-            raise RecordError(
-                f"the index of sites is damaged: {error}", "install vllm-triage again", file=str(self._path)
-            ) from error
+        return self._read[1]
 
     @cached_property
     def _files(self) -> tuple[list[int], list[str]]:

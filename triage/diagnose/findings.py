@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 import regex
 
 from triage.diagnose.expressions import ExpressionError, fill
-from triage.diagnose.fixes import work_out
+from triage.diagnose.fixes import release_of, work_out
 from triage.diagnose.locations import locate
 from triage.diagnose.observations import Observation, fingerprint
 from triage.diagnose.ranking import Ranked
+from triage.diagnose.relations import recipes
 from triage.diagnose.runs import RunState
 from triage.model import Catalogue, Cause, Finding, Idiom, Line, Placement, RecordRef, Scalar, SiteRef
 
@@ -57,6 +58,7 @@ def finding(
     if placement is not None:
         at, text = placement.site, placement.site.template
         emitted = SiteRef(text.text if text else "", at.file, at.function, at.of if at.kind != "log" else None)
+    fixed = cause if placement is None else _from_check(placement, run, catalogue)
     first = observation.record
     evidence = _evidence(observation, context)
     return Finding(
@@ -78,7 +80,7 @@ def finding(
         location=location,
         vllm_frame=vllm_frame,
         candidates=_candidates(placement),
-        fixes=work_out(cause, captures, run.facts, catalogue, idiom) if cause and is_root else (),
+        fixes=work_out(fixed, captures, run.facts, catalogue, idiom) if fixed and is_root else (),
         restart_helps=cause.restart_helps if cause else None,
         run=observation.run,
         process=first.process,
@@ -106,6 +108,13 @@ def fill_known(text: str, captures: Mapping[str, Scalar]) -> str:
             return "?"
 
     return _HOLE.sub(value, text)
+
+
+def _from_check(placement: Placement, run: RunState, catalogue: Catalogue) -> Cause | None:
+    """The fixes that the check in the sources implies, as a cause of their own; None where it implies none."""
+    flags = release_of(run.facts.vllm_version, catalogue).flags or frozenset().union(*catalogue.flags.values())
+    found = recipes(placement, flags)
+    return Cause({}, None, placement.site.file, "", "", fixes=found) if found else None
 
 
 def _candidates(placement: Placement | None) -> tuple[str, ...]:
