@@ -59,6 +59,29 @@ def test_a_record_found_nowhere_is_said_to_be(
     assert path.read_bytes() == before
 
 
+def test_the_index_locates_as_the_releases_do(tmp_path: Path, releases: list[str]) -> None:
+    """Records get the same sites from the index; an assert's source, which the index lacks, stays in the record."""
+    checked = {
+        "file": "a.py",
+        "function": None,
+        "class": "AssertionError",
+        "template": "assert x",
+        "lines": {"0.9.0": 1},
+    }
+    record = {"errorMessage": "engine core {n} failed to start", "triage": {"slug": "failed", "sites": [checked]}}
+    got = []
+    index = str(tmp_path / "index.jsonl")
+    assert main(["index", "--out", index, *releases]) == 0
+    for name, words in (("roots", releases), ("index", ["--index", index])):
+        path = tmp_path / name / "failed.json"
+        path.parent.mkdir()
+        path.write_bytes(orjson.dumps(record))
+        assert main(["locate", "--records", str(path.parent), *words]) == 0
+        got.append(orjson.loads(path.read_bytes())["triage"]["sites"])
+    assert [site for site in got[1] if site != checked] == got[0]
+    assert checked in got[1]
+
+
 def test_flags_writes_the_file(tmp_path: Path, releases: list[str]) -> None:
     """The flags of all releases end up in one file."""
     out = tmp_path / "flags.json"

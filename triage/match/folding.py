@@ -12,10 +12,17 @@ from dataclasses import dataclass
 
 import regex
 
-# str.translate maps one character to one, so offsets stay true; what is to be dropped becomes a blank.
+# str.translate maps one character to one, so offsets stay true; what is to be dropped becomes a blank. Underscores and
+# stars go because Markdown takes pairs of them for emphasis and eats them (or puts the one for the other).
+_QUOTES = dict.fromkeys("\u2018\u2019\u201a\u2032\u00b4", "'") | dict.fromkeys(
+    "\u201c\u201d\u201e\u2033\u00ab\u00bb", '"'
+)
+_DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+_DROPPED = dict.fromkeys("`\\_*\u00a0\u00ad\u200b\u200c\u200d\u2060\ufeff", " ")
+_FULL_WIDTH = {chr(code): chr(code - 0xFEE0).lower() for code in range(0xFF01, 0xFF5F)}
 _FOLD = str.maketrans(
-    string.ascii_uppercase + "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb`\\\u00a0\u200b",
-    string.ascii_lowercase + '\'\'\'"""""    ',
+    dict(zip(string.ascii_uppercase, string.ascii_lowercase, strict=True))
+    | {**_FULL_WIDTH, **_QUOTES, **_DASHES, **_DROPPED}
 )
 _RUN = regex.compile(r"\S+")
 
@@ -29,10 +36,15 @@ class Folded:
     offsets: tuple[int, ...]
 
     def span(self, start: int, end: int) -> str:
-        """The original text between two offsets of the folded one."""
+        """The original text between two offsets of the folded one, with the underscores at its ends."""
         if end <= start:
             return ""
-        return self.original[self.offsets[start] : self.offsets[end - 1] + 1]
+        begin, stop = self.offsets[start], self.offsets[end - 1] + 1
+        while begin > 0 and self.original[begin - 1] == "_":
+            begin -= 1
+        while stop < len(self.original) and self.original[stop] == "_":
+            stop += 1
+        return self.original[begin:stop]
 
 
 def fold(text: str) -> Folded:

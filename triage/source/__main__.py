@@ -1,6 +1,7 @@
 """The developer's command that brings generated facts up to date: ``python -m triage.source COMMAND ...``.
 
-``locate --records patterns/causes 0.33.0=DIR ...`` writes where each cause's message is raised into the records;
+``locate --records patterns/causes --index patterns/sites/vllm.jsonl`` (or ``0.33.0=DIR ...``) writes where each cause's
+message is raised into the records;
 ``flags --out patterns/flags/vllm.json 0.33.0=DIR ...`` writes the command-line flags of the releases;
 ``marks --out patterns/releases/vllm.json 0.33.0=DIR ...`` writes the lines that tell the releases apart;
 ``index --out patterns/sites/vllm.jsonl 0.33.0=DIR ...`` adds releases to the index of all messages. DIR holds the
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -19,7 +20,7 @@ from packaging.version import InvalidVersion, Version
 from triage.errors import TriageError, UsageError
 from triage.source.flags import dump_flags, read_flags
 from triage.source.index import SiteReader, dump_index, load_index, merge
-from triage.source.locate import RecordFile, Wanted, collect, locate_release
+from triage.source.locate import RecordFile, Wanted, collect, locate_indexed, locate_release
 from triage.source.marks import MarkReader, dump_marks
 from triage.source.sites import Site
 
@@ -37,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     locating = commands.add_parser("locate", help="write where the messages of records are raised")
     locating.add_argument("--records", type=Path, required=True, metavar="DIR", help="folder of record files")
+    locating.add_argument("--index", type=Path, metavar="FILE", help="the index of messages, instead of releases")
     flags = commands.add_parser("flags", help="write the command-line flags of releases")
     flags.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
     marks = commands.add_parser("marks", help="write the lines that tell releases apart")
@@ -44,12 +46,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     index = commands.add_parser("index", help="add the messages of releases to the index")
     index.add_argument("--out", type=Path, required=True, metavar="FILE", help="index to add to, or to begin")
     for command in (locating, flags, marks, index):
-        command.add_argument("releases", nargs="+", metavar="RELEASE=ROOT", help="a release and its unpacked package")
+        command.add_argument("releases", nargs="*", metavar="RELEASE=ROOT", help="a release and its unpacked package")
     args = parser.parse_args(argv)
     try:
         releases = _releases(args.releases)
+        if not releases and not getattr(args, "index", None):
+            raise UsageError("there is nothing to read", "write RELEASE=ROOT, as in 0.33.0=/unpacked/wheel")
         if args.command == "locate":
-            _locate(args.records, releases)
+            _locate(args.records, releases, args.index)
         elif args.command == "flags":
             _flags(args.out, releases)
         elif args.command == "marks":
@@ -78,21 +82,25 @@ def _releases(words: Sequence[str]) -> dict[str, Path]:
     return dict(sorted(out.items(), key=lambda item: Version(item[0])))
 
 
-def _locate(records: Path, releases: dict[str, Path]) -> None:
+def _locate(records: Path, roots: dict[str, Path], index: Path | None) -> None:
     paths = sorted(records.rglob("*.json"))
     wanted = [Wanted(str(path), text) for path in paths for text in RecordFile(path).templates()]
     if not wanted:
         raise UsageError(f"{str(records)!r} holds no records of vLLM's messages", "name the folder with the causes")
-    seen: dict[tuple[str, str], tuple[tuple[str, Site], ...]] = {}
+    releases: Collection[str] = roots
     pairs: dict[str, list[tuple[str, Site]]] = {}
-    for release, root in releases.items():
+    if index is not None:
+        releases, known = load_index(index.read_bytes())
+        pairs = locate_indexed(wanted, releases, known)
+    seen: dict[tuple[str, str], tuple[tuple[str, Site], ...]] = {}
+    for release, root in roots.items():
         pairs[release] = locate_release(wanted, root, _reporter(release), seen)
         print(f"{release}: {len(pairs[release])} sites", file=sys.stderr)
     found = collect(pairs)
     for path in (path for path in paths if any(each.cause == str(path) for each in wanted)):
         sites = found.get(str(path), {})
         # Read anew: reading the releases takes minutes, and somebody may have edited the record meanwhile.
-        written = RecordFile(path).update(sites, releases)
+        written = RecordFile(path).update(sites, pairs, indexed=index is not None)
         have = sorted({release for lines in sites.values() for release in lines}, key=Version)
         span = f"{have[0]} to {have[-1]}, {len(have)} of {len(releases)} releases" if have else "in no release"
         print(f"{path.relative_to(records)}: {len(sites)} sites, {span}{', written' if written else ''}")

@@ -13,14 +13,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import orjson
 from packaging.version import Version
 
 from triage.errors import RecordError
 from triage.source.compare import skeleton, split
-from triage.source.sites import MAX_FILE_BYTES, Site, sites_of
+from triage.source.index import Key
+from triage.source.sites import MAX_FILE_BYTES, Kind, Site, sites_of
 
 MIN_LETTERS = 10
 """A template with less literal text than this says too little to be looked up."""
@@ -130,16 +131,11 @@ class _Index:
 
     def pairs(self, sites: Iterable[Site]) -> list[tuple[str, Site]]:
         """The causes and sites that fit; of the several texts that one statement may emit, the nearest to a cause."""
-        fits = [(rank, cause, site) for site in sites for rank, cause in self._causes_of(site)]
-        nearest: dict[tuple[str, str, int], _Rank] = {}
-        for rank, cause, site in fits:
-            place = (cause, site.file, site.line)
-            nearest[place] = min(rank, nearest.get(place, rank))
-        return [(cause, site) for rank, cause, site in fits if rank == nearest[cause, site.file, site.line]]
+        return _nearest((rank, cause, site) for site in sites for rank, cause in self.causes_of(site.template))
 
-    def _causes_of(self, site: Site) -> list[tuple[_Rank, str]]:
+    def causes_of(self, template: str) -> list[tuple[_Rank, str]]:
         """The causes that a site's template fits, the nearest only, with how near they are."""
-        bones = skeleton(split(site.template))
+        bones = skeleton(split(template))
         if bones in self.exact:
             return [((0, 0.0), cause) for cause in sorted(set(self.exact[bones]))]
         letters = _letters(bones)
@@ -156,6 +152,45 @@ class _Index:
                 fits.setdefault((2, share), set()).add(cause)
         nearest = min(fits, default=(0, 0.0))
         return [(nearest, cause) for cause in sorted(fits.get(nearest, ()))]
+
+
+def _nearest(fits: Iterable[tuple[_Rank, str, Site]]) -> list[tuple[str, Site]]:
+    fits = list(fits)
+    nearest: dict[tuple[str, str, int], _Rank] = {}
+    for rank, cause, site in fits:
+        place = (cause, site.file, site.line)
+        nearest[place] = min(rank, nearest.get(place, rank))
+    return [(cause, site) for rank, cause, site in fits if rank == nearest[cause, site.file, site.line]]
+
+
+def locate_indexed(
+    wanted: Sequence[Wanted], releases: Sequence[str], known: Mapping[Key, Mapping[str, int]]
+) -> dict[str, list[tuple[str, Site]]]:
+    """Find the sites in the index of all messages, release by release.
+
+    Args:
+        wanted: the causes' templates.
+        releases: the releases of the index.
+        known: its sites, each with its line in each release.
+    """
+    index = _Index(wanted)
+    causes: dict[str, list[tuple[_Rank, str]]] = {}
+    fits: dict[str, list[tuple[_Rank, str, Site]]] = {release: [] for release in releases}
+    for key, lines in known.items():
+        if not key.template:
+            continue
+        if key.template not in causes:
+            causes[key.template] = index.causes_of(key.template)
+        for rank, cause in causes[key.template]:
+            of, level = (None, key.of) if key.kind == "log" else (key.of or None, None)
+            for release, line in lines.items():
+                site = Site(key.template, of, level, key.file, line, key.function or None, _kind(key.kind))
+                fits[release].append((rank, cause, site))
+    return {release: _nearest(found) for release, found in fits.items()}
+
+
+def _kind(name: str) -> Kind:
+    return next(kind for kind in get_args(Kind) if kind == name)
 
 
 def _letters(bones: tuple[str, ...]) -> int:
@@ -213,12 +248,14 @@ class RecordFile:
             given.append(variant.get("template") if isinstance(variant, dict) else variant)
         return tuple(dict.fromkeys(text for text in given if isinstance(text, str) and text))
 
-    def update(self, found: Found, releases: Iterable[str]) -> bool:
+    def update(self, found: Found, releases: Iterable[str], *, indexed: bool = False) -> bool:
         """Merge what was found into ``triage.sites`` and set the record's place to that of its newest release.
 
         Args:
             found: the cause's sites with their lines.
             releases: the releases looked at; lines that the record has for others are kept.
+            indexed: whether they were looked at in the index, which lacks the source of asserts without a message: such
+                sites of the record stay as they are.
 
         Returns:
             Whether the file was written; it is left alone where nothing changed.
@@ -226,7 +263,8 @@ class RecordFile:
         looked_at = set(releases)
         merged: Found = {}
         for key, lines in _sites_of_record(self.extension.get("sites")).items():
-            merged[key] = {release: line for release, line in lines.items() if release not in looked_at}
+            kept = indexed and key[3].startswith("assert ")
+            merged[key] = {release: line for release, line in lines.items() if kept or release not in looked_at}
         for key, lines in found.items():
             merged.setdefault(key, {}).update(lines)
         merged = {key: dict(sorted(lines.items(), key=_by_version)) for key, lines in sorted(merged.items()) if lines}
