@@ -22,6 +22,9 @@ PATTERN_SECONDS = 0.2
 WORDS_KEPT = 6
 """Words that a template is found by: its rarest."""
 
+FRAME_WIDTH = 200
+"""Characters of a frame's path, its end, that a condition on frames looks at."""
+
 NEAR_SCORE = 70.0
 """Similarity (0 to 100) from which an entry is named as a neighbour of an unrecognised message."""
 
@@ -58,7 +61,8 @@ class Matcher:
     def matches(self, statement: Statement) -> list[Match]:
         """Find the causes that a statement's text can belong to, the best first; empty where there is none.
 
-        A whole match beats a cut one; among equals the longer literal text, then the more of it, wins. Behind the
+        A whole match beats a cut one; among equals one that also names the place in the code, then the longer literal
+        text, then the more of it, wins. Behind the
         first cause that holds without conditions on its run (``when``) the others do not matter and are left out.
         """
         text = statement.text[:TEXT_LIMIT]
@@ -77,11 +81,11 @@ class Matcher:
             folded = folded or fold(text)
             fitting = fit(template, cause.captures, folded)
             if fitting is not None and (fitting.whole or _may_be_cut(cause, statement)):
-                rank = (fitting.whole, _size(template) * fitting.share, cause.user, -fitting.start)
+                rank = (fitting.whole, _is_placed(cause), _size(template) * fitting.share, cause.user, -fitting.start)
                 add(rank, _as_match(cause, template, fitting, folded))
         for cause, pattern in self._patterns:
             if _may(cause, statement) and (matched := _search(pattern, cause, text)) is not None:
-                add((True, len(matched.message) / 2, cause.user, 0), matched)
+                add((True, _is_placed(cause), len(matched.message) / 2, cause.user, 0), matched)
         ordered = [match for _, match in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
         settled = next((i for i, m in enumerate(ordered) if not _is_conditional(m.cause)), len(ordered))
         return ordered[: settled + 1]
@@ -110,11 +114,30 @@ def _may(cause: Cause, statement: Statement) -> bool:
     if statement.index is None and record.level in ("DEBUG", "INFO", "WARNING") and record.level not in cause.levels:
         return False
     when = cause.when
+    if statement.index is not None and cause.role == "harmless" and not _is_of_exceptions(cause):
+        return False  # advice and warnings that stand in the text of an exception do not make it harmless
     if when is None:
         return True
     if when.classes and (statement.class_name or "").rpartition(".")[2] not in when.classes:
         return False
+    if when.frames and not any(_passes(statement, pattern) for pattern in when.frames):
+        return False
     return not when.process or any((record.process or "").startswith(name) for name in when.process)
+
+
+def _is_of_exceptions(cause: Cause) -> bool:
+    when = cause.when
+    return cause.exception_class is not None or (when is not None and bool(when.classes or when.frames))
+
+
+def _is_placed(cause: Cause) -> bool:
+    return cause.when is not None and bool(cause.when.frames)
+
+
+def _passes(statement: Statement, pattern: str) -> bool:
+    """Whether a frame of the statement's event is of a place, written as ``file, in function``."""
+    frames = (frame for raised in statement.event.raised for frame in raised.frames)
+    return any(regex.search(pattern, f"{frame.file[-FRAME_WIDTH:]}, in {frame.function}") for frame in frames)
 
 
 def _is_conditional(cause: Cause) -> bool:
