@@ -106,7 +106,7 @@ def test_wrapper_changes_no_verdict(diagnose: Diagnose, path: Path, form: str) -
     [
         (HEALTHY + "vllm-1 exited with code 137\n", "exited with code 137"),
         (HEALTHY + "Killed\n", "Killed"),
-        ("Last State: Terminated\n  Reason: OOMKilled\n  Exit Code: 137\nvllm\n", "a process was ended"),
+        ("Last State: Terminated\n  Reason: Error\n  Exit Code: 137\nvllm\n", "a process was ended"),
         ("Error from server (NotFound): pods not found\n", "nothing in this input looks like one"),
         ("".join(f"{FRAMES}{SEED}".splitlines(keepends=True)[:2]), "lines after"),
         ("usage: vllm serve [model_tag] [options]\n  [--x]\n", "lines after"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,3 +56,28 @@ def test_chunk_borders_do_not_matter(chunks: list[bytes]) -> None:
         for line in whole
         if line.text.isascii() and "\\" not in line.text and b"\0" not in data
     )
+
+
+@pytest.mark.parametrize("mark", ["\r", "\x1b[1G", "\x1b[G\x1b[2K", "\x1b[2K\x1b[A", "\x0b", "\x0c", "\u2028", "\x85"])
+def test_redraws_and_other_breaks(mark: str) -> None:
+    """Cursor movements redraw like a CR; what else breaks lines splits them under one number."""
+    lines = list(split_lines([f"bar 0%{mark}ERROR boom\nnext\n".encode()], "stdin"))
+    assert [(line.number, line.text) for line in lines] == [(1, "bar 0%"), (1, "ERROR boom"), (2, "next")]
+    assert lines[1].offset == 6 + len(mark.encode())
+
+
+def test_colours_and_json_are_no_breaks() -> None:
+    """Colour sequences stay in the line, and so does U+2028 in JSON."""
+    assert texts(b"\x1b[31mred\x1b[0m\n") == ["\x1b[31mred\x1b[0m"]
+    assert texts('{"log": "a\u2028b"}\n'.encode()) == ['{"log": "a\u2028b"}']
+
+
+def test_one_huge_line_takes_little_memory() -> None:
+    """A line of 300 MB is read in the memory of a few chunks."""
+    chunk = b"x" * (1 << 16)
+    tracemalloc.start()
+    lines = list(split_lines((chunk for _ in range(300 << 4)), "stdin"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (len(lines), lines[0].cut) == (1, True)
+    assert peak < 4 << 20

@@ -7,6 +7,8 @@ import gzip
 import io
 import lzma
 import os
+import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,3 +108,64 @@ def test_pipe_gives_what_it_has() -> None:
     assert next(chunks) == b"second\n"
     os.close(into)
     assert list(chunks) == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark(encoding: str) -> None:
+    """Every second byte being zero tells it, however little of it comes first."""
+    data = "ERROR \u00e9 boom\r\n".encode(encoding) * 99
+    source = Source("x", io.BytesIO(data))
+    assert b"".join(read_chunks(source)) == "ERROR \u00e9 boom\r\n".encode() * 99
+
+
+def test_binary_is_said_to_be() -> None:
+    """Of a binary file the beginning is given, with a note; padding, colours and other encodings are none."""
+    source = Source("core.1", io.BytesIO(bytes(range(256)) * 1000))
+    assert len(b"".join(read_chunks(source))) <= 1 << 16
+    assert source.notes == ["core.1 is binary, no text: only its beginning was looked at"]
+    for text in (
+        b"\0" * 5000 + b"ERROR boom\n" * 50,
+        b"\x1b[31mERR\x1b[0m\tx\r\n" * 99,
+        "\u00e9\u6587".encode("gb18030") * 99,
+    ):
+        source = Source("log", io.BytesIO(text))
+        assert b"".join(read_chunks(source)) == text
+        assert source.notes == []
+
+
+@pytest.mark.parametrize("kind", ["tar", "tar.gz", "tar.xz", "zip"])
+def test_archive_is_read_as_a_folder(tmp_path: Path, kind: str) -> None:
+    """A support bundle's files have its name before their own, hidden and empty ones are left out."""
+    members = {
+        "logs/b.log": b"second\n",
+        "logs/a.log": b"first\n",
+        ".git/x": b"no",
+        "empty": b"",
+        "old.gz": gzip.compress(b"old\n"),
+    }
+    path = tmp_path / f"bundle.{kind}"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+    else:
+        with tarfile.open(path, f"w:{kind.partition('.')[2]}") as tar:
+            for name, data in members.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+    names = [f"{path}/logs/b.log", f"{path}/logs/a.log", f"{path}/old.gz"]
+    assert files_below(str(path)) == names
+    assert files_below(str(tmp_path)) == names
+    assert [b"".join(read_chunks(open_source(name))) for name in names] == [b"second\n", b"first\n", b"old\n"]
+    with pytest.raises(InputError, match="does not exist"):
+        open_source(f"{path}/logs/c.log")
+
+
+def test_damaged_archive(tmp_path: Path) -> None:
+    """A cut archive is named by itself, and beside good logs it does not keep them from being read."""
+    (tmp_path / "bad.zip").write_bytes(b"PK\x03\x04" + b"x" * 100)
+    (tmp_path / "good.log").write_text("fine\n")
+    with pytest.raises(InputError, match="archive that cannot be read"):
+        files_below(str(tmp_path / "bad.zip"))
+    assert files_below(str(tmp_path)) == [str(tmp_path / "bad.zip"), str(tmp_path / "good.log")]

@@ -60,3 +60,75 @@ def test_record_knows_all_its_lines() -> None:
     """A joined record names every input line that it stands for."""
     record = list(unwrap(split_lines([hard_wrapped(LOG, 100).encode()], "stdin")))[-1]
     assert [line.number for line in record.lines] == [12, 13]
+
+
+def mixed(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        mixed(
+            *(f"| {n}  NVIDIA A100-SXM4-80GB   On  | 00000000:0{n}:00.0 Off |                    0 |" for n in range(6))
+        ),
+        mixed(*(f'{{"level":"info","n":{n},"text":"' + "a word " * 10 + '"}' for n in range(6))),
+        mixed(*["/usr/lib/python3/x.py:9: UserWarning: " + "w" * 60, "  warnings.warn("] * 4),
+        mixed(*(f"ERROR 03-09 07:11:4{n} [core.py:70{n}] " + "x" * 60 for n in range(6))),
+        mixed('  File "/' + "a" * 50 + '.py", line 10, in run_engine_core', "    run()") * 1
+        + mixed('  File "/' + "b" * 50 + '.py", line 11, in run_engine_core', "    run()")
+        + mixed('  File "/' + "c" * 50 + '.py", line 12, in run_engine_core', "    run()"),
+        mixed("vllm-1  | RuntimeError: " + "x" * 80 + ".", "vllm-1  | bye", "vllm-1  | done"),
+    ],
+    ids=[
+        "table",
+        "JSON lines",
+        "repeated warning",
+        "log lines",
+        "frames of one length",
+        "one long line behind a carrier",
+    ],
+)
+def test_what_is_not_wrapped_stays(log: str) -> None:
+    """Lines of one length by nature or by chance keep to themselves."""
+    assert len(list(unwrap(split_lines([log.encode()], "stdin")))) == len(log.splitlines())
+
+
+@pytest.mark.parametrize("carrier", ["vllm-1  | ", "[pod/vllm-0/vllm] ", "> ", "2026-11-30T14:15:02.1Z "])
+def test_wraps_behind_a_carrier_are_undone(carrier: str) -> None:
+    """A viewer that wraps puts its envelope before every piece."""
+    log = "".join(f"{carrier}{line}\n" for line in hard_wrapped(LOG, 100).splitlines())
+    assert texts(log) == texts(LOG)
+
+
+def test_indented_continuations_are_undone() -> None:
+    """What is added before each continuation goes, also in the middle of a number."""
+    pieces = [
+        line[at : at + 96] if at else line[:100]
+        for line in LOG.splitlines()
+        for at in ([0, *range(100, len(line), 96)])
+    ]
+    log = "".join(piece + "\n" if piece.startswith("(") else f"    {piece}\n" for piece in pieces)
+    assert texts(log) == texts(LOG)
+
+
+def test_two_wraps_are_undone() -> None:
+    """A form may wrap what a terminal had wrapped."""
+    assert texts(hard_wrapped(hard_wrapped(LOG, 120), 80)) == texts(LOG)
+
+
+def test_wide_characters_take_two_columns() -> None:
+    """A terminal counts columns: a line of ideographs is full with fewer characters."""
+    body = "".join(chr(0x4E00 + n) for n in range(150))
+    lines = [f"ERROR 03-09 07:11:4{n} [core.py:7] {'x' * (2 * n)}{body}" for n in range(4)]
+    pieces: list[str] = []
+    for line in lines:
+        piece, size = "", 0
+        for character in line:
+            width = 1 if character.isascii() else 2
+            if size + width > 100:
+                pieces.append(piece)
+                piece, size = "", 0
+            piece, size = piece + character, size + width
+        pieces.append(piece)
+    assert [f"{'x' * (2 * n)}{body}" for n in range(4)] == texts(mixed(*pieces))

@@ -165,7 +165,8 @@ def _settled(observation: Observation, run: RunState) -> Ranked | None:
         return Ranked(observation, "warning", scope, f"logged at level {level}")
     if match is None and level == "WARNING":
         return Ranked(observation, "warning", scope, f"logged at level {level}")
-    if match is None and observation.is_exception and observation.statement.class_name is None:
+    is_unfinished = observation.is_exception and observation.statement.class_name is None and not observation.relayed
+    if match is None and is_unfinished:
         return Ranked(observation, "consequence", scope, UNFINISHED)
     if match is None and observation.statement.event.kind == "usage" and "error:" not in observation.message:
         return Ranked(observation, "consequence", scope, UNFINISHED)

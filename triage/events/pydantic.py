@@ -2,17 +2,30 @@
 
 Most raise sites of vLLM's configuration end up inside a ``ValidationError``, since its configuration classes are
 pydantic dataclasses: the class line says only how many errors there are, the text stands below it behind
-"Value error, " and before "[type=...", and the validator's own frame is lost.
+"Value error, " and before "[type=...", and the validator's own frame is lost. Pydantic 1 has the text alone, before
+"(type=value_error)".
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from triage.events.shapes import PYDANTIC, PYDANTIC_TAIL, PYDANTIC_URL
-from triage.model import Raised
+from triage.model import Raised, Record
 
 _RAISED_AS = {"Value error, ": "ValueError", "Assertion failed, ": "AssertionError"}
+_TYPES = {"value_error": "ValueError", "assertion_error": "AssertionError"}
+
+
+class _Item(NamedTuple):
+    """One error: the field, its text, pydantic's name for its kind, and the lines of the message that it spans."""
+
+    field: str
+    text: str
+    kind: str | None
+    start: int
+    end: int
 
 
 def unwrap(raised: Raised) -> tuple[Raised, ...]:
@@ -24,36 +37,48 @@ def unwrap(raised: Raised) -> tuple[Raised, ...]:
     found = PYDANTIC.match(raised.message)
     if found is None:
         return (raised,)
-    items = _items(raised.message[found.end() :])
+    lines = raised.message.split("\n")
+    items = _items(lines)
     out = []
-    for field, text in items:
-        for lead, class_name in _RAISED_AS.items():
-            if text.startswith(lead):
-                out.append(replace(raised, class_name=class_name, message=text[len(lead) :], wrapped=raised.class_name))
-                break
+    for item in items:
+        records = _records(raised, lines, item)
+        lead = next((lead for lead in _RAISED_AS if item.text.startswith(lead)), "")
+        class_name = _RAISED_AS[lead] if lead else _TYPES.get(item.kind or "")
+        if class_name is not None:
+            text = item.text[len(lead) :]
+            out.append(replace(raised, class_name=class_name, message=text, records=records, wrapped=raised.class_name))
         else:
             head = found[0] if len(items) == 1 else f"1 validation error for {found['title']}"
-            out.append(replace(raised, message="\n".join(part for part in (head, field, f"  {text}") if part)))
+            text = "\n".join(part for part in (head, item.field, f"  {item.text}") if part)
+            out.append(replace(raised, message=text, records=records if len(items) > 1 else raised.records))
     return tuple(out) or (raised,)
 
 
-def _items(body: str) -> list[tuple[str, str]]:
-    """Split the part below the first line into (field, message) pairs."""
-    items: list[tuple[str, str]] = []
-    field, text, inside = "", [], False
-    for line in body.split("\n"):
+def _records(raised: Raised, lines: list[str], item: _Item) -> tuple[Record, ...]:
+    """The records of one error, where each of the message's lines has its own."""
+    at = next((i for i, record in enumerate(raised.records) if record.text.endswith(lines[0])), None)
+    if at is None or at + len(lines) > len(raised.records):
+        return raised.records
+    return raised.records[at + item.start : at + item.end] or raised.records
+
+
+def _items(lines: list[str]) -> list[_Item]:
+    """Split the lines below the first into the errors that they tell of."""
+    items: list[_Item] = []
+    field, text, start = "", [], 0
+    for number, line in enumerate(lines[1:], 1):
         if PYDANTIC_URL.match(line):
             continue
-        if line.startswith("  ") and not inside and line.strip():
-            text, inside = [line.strip()], True
-        elif inside and (line.strip() and (text or line.startswith(" "))):
+        if not start and line.startswith("  ") and line.strip():
+            text, start = [line.strip()], number
+        elif start:
             text.append(line)
         elif line.strip():
             field = line.strip()
             continue
-        if inside and (tail := PYDANTIC_TAIL.search("\n".join(text))):
-            items.append((field, "\n".join(text)[: tail.start()].rstrip()))
-            field, text, inside = "", [], False
-    if inside and text:  # cut before its end
-        items.append((field, "\n".join(text).rstrip()))
+        if start and (tail := PYDANTIC_TAIL.search("\n".join(text))):
+            items.append(_Item(field, "\n".join(text)[: tail.start()].rstrip(), tail["type"], start, number + 1))
+            field, text, start = "", [], 0
+    if start:  # cut before its end
+        items.append(_Item(field, "\n".join(text).rstrip(), None, start, len(lines)))
     return items

@@ -25,6 +25,14 @@ _FOLD = str.maketrans(
     | {**_FULL_WIDTH, **_QUOTES, **_DASHES, **_DROPPED}
 )
 _RUN = regex.compile(r"\S+")
+# What whoever cut an excerpt put in the place of its end.
+_CUT = regex.compile(
+    r"\s*(?:\.{3,}|\u2026)?\s*(?:[\[(<]\s*(?:\.{3,}|\u2026|(?:\w+ )?(?:truncated|snip|snipped|cut|omitted)"
+    r"|\d+ (?:more )?\w+ (?:omitted|truncated|skipped|more))\s*[\])>]|\w+ truncated>)\s*$",
+    regex.IGNORECASE,
+)
+CUT_MARK = 80
+"""Characters at a text's end that are looked at for such a mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +56,9 @@ class Folded:
 
 
 def fold(text: str) -> Folded:
-    """Fold a text and keep the way back."""
-    translated = text.translate(_FOLD)
+    """Fold a text and keep the way back; a mark that it was cut at its end goes."""
+    cut = _CUT.search(text, max(0, len(text) - CUT_MARK))
+    translated = (text if cut is None else text[: cut.start()]).translate(_FOLD)
     pieces: list[str] = []
     offsets: list[int] = []
     for run in _RUN.finditer(translated):

@@ -296,7 +296,9 @@ def _tail(text: Folded, start: int, spec: CaptureSpec | None) -> int:
 
 def _word_end(text: Folded, start: int) -> int:
     end = start
-    while end < len(text.text) and (end == start or text.offsets[end] == text.offsets[end - 1] + 1):
+    while end < len(text.text) and (
+        end == start or not regex.search(r"\s", text.original[text.offsets[end - 1] + 1 : text.offsets[end]])
+    ):
         end += 1
     return end
 

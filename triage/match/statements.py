@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import regex
 
-from triage.model import Event, Statement
+from triage.match.quoted import bodies
+from triage.model import Event, Raised, Statement
+
+# What a dying process prints around its message: the C++ runtime, Rust, and Rust before 1.73.
+_CRASHES = (
+    regex.compile(
+        r"terminate called after throwing an instance of '(?P<class>[^'\n]{1,200})'\s+what\(\): +(?P<message>.+)",
+        regex.DOTALL,
+    ),
+    regex.compile(r"thread '[^'\n]*' (?:\(\d+\) )?panicked at '(?P<message>.+)', \S+:\d+:\d+$", regex.DOTALL),
+    regex.compile(r"thread '[^'\n]*' (?:\(\d+\) )?panicked at \S+:\d+:\d+:\n(?P<message>.+)", regex.DOTALL),
+)
 
 # The traceback's first words on a log message's own line, and an exception's repr printed before its traceback.
 _REPR = regex.compile(
@@ -30,6 +42,9 @@ def statements(event: Event) -> Iterator[Statement]:
     A headline that only repeats one of the exceptions (``ValueError('...')`` before its own traceback) is
     left out: it would count as a second failure.
     """
+    answered = tuple(map(_answered, event.raised))
+    if answered != event.raised:  # else all that is said of the event stays with the event itself
+        event = replace(event, raised=answered)
     for index, raised in enumerate(event.raised):
         yield Statement(event, raised.message, raised.class_name, index, raised.records or event.records[:1])
     headline = event.headline.strip()
@@ -40,11 +55,27 @@ def statements(event: Event) -> Iterator[Statement]:
     if not headline:
         return
     class_name = None
+    for crash in _CRASHES if event.kind == "text" else ():
+        if (found := crash.match(headline)) is not None:
+            yield Statement(event, found["message"].strip(), found.groupdict().get("class"), None, event.records)
+            return
+    if (body := next(bodies(headline), None)) is not None:
+        if not any(_says(raised.message, body.message) for raised in event.raised):
+            yield Statement(event, body.message, body.kind or "APIError", None, event.records)
+        return
     if (found := _REPR.match(headline)) is not None:
         class_name, headline = found["class"], found["message"].replace("\\n", "\n").replace("\\'", "'")
     if event.raised and any(_says(raised.message, headline) for raised in event.raised):
         return
     yield Statement(event, headline, class_name, None, event.records)
+
+
+def _answered(raised: Raised) -> Raised:
+    """A client's exception that shows the server's answer as that answer; where the client noticed it says nothing."""
+    body = next(bodies(raised.message), None)
+    if body is None:
+        return raised
+    return replace(raised, class_name=body.kind or raised.class_name, message=body.message, frames=())
 
 
 def _says(message: str, headline: str) -> bool:
@@ -55,11 +86,16 @@ def _says(message: str, headline: str) -> bool:
 # What begins or holds an error where no logger says so: tools around vLLM, C++ checks, native crashes.
 _MARK = regex.compile(
     r"^(?:[\w./-]{1,40}: )?(?i:fatal |internal )?(?i:error)\b ?[:\[]|^ERRO\[|requirement error:|NCCL WARN"
-    r"|Segfault encountered"
-    r"|^terminate called after|^Segmentation fault|^Fatal Python error|Assertion [`'].{1,400} failed|\bCUDA error:"
+    r"|Segfault encountered|^\*{3} (?:SIG(?:SEGV|ABRT|BUS|FPE|ILL) received|Aborted) at"
+    r"|^thread '.{0,200}' (?:\(\d+\) )?panicked at |^terminate called |^Fatal Python error"
+    r"|^(?:Segmentation fault|Illegal instruction|Bus error|Aborted \(core)"
+    r"|Assertion [`'].{1,400} failed|\bCUDA error:"
     r"|Out of memory: Killed process|Memory access fault by GPU|probe, will be restarted|Reason: +OOMKilled"
     r"|OCI runtime create failed|^docker: Error|^panic: |Check failed:"
 )
+
+# abseil's and Ray's signal handlers report a signal to stop like a crash, at level ERROR too.
+_STOPPED = regex.compile(r"\*{3} SIG(?:TERM|INT|HUP) received at")
 
 
 def is_error(statement: Statement) -> bool:
@@ -67,17 +103,21 @@ def is_error(statement: Statement) -> bool:
     event = statement.event
     if statement.index is not None or event.kind == "usage":
         return event.first.level != "DEBUG"
+    if _STOPPED.match(statement.text):
+        return False
     level = statement.records[0].level if statement.records else None
     if level in ("ERROR", "CRITICAL"):
         return True
-    return (
-        level is None and event.kind == "text" and any(_MARK.search(line[:1000]) for line in statement.text.split("\n"))
-    )
+    if level is not None:
+        return False
+    if statement.class_name is not None:
+        return True  # a quoted error
+    return event.kind == "text" and any(_MARK.search(line[:1000]) for line in event.headline.split("\n"))
 
 
 def message_of(statement: Statement) -> str:
     """The message of a statement that no record knows: its first paragraph, for loose text the line with the mark."""
-    if statement.event.kind == "text":
+    if statement.event.kind == "text" and statement.class_name is None:
         marked = (line for line in statement.text.split("\n") if _MARK.search(line[:1000]))
         return next(marked, statement.text.split("\n", 1)[0]).strip()
     message = statement.text.strip().split("\n\n", 1)[0].strip()

@@ -19,6 +19,10 @@ PIECES_LIMIT = 2000
 _ENTITY = regex.compile(r"&(?:quot|apos|amp|lt|gt|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
 _FRAME = regex.compile(r'(?:^|[\s.])File \\?"[^"\\]{1,400}\\?", line \d+(?:, in [\w.<>]+)?')
 _TRACEBACK = "Traceback (most recent call last):"
+_LINK = regex.compile(
+    r"((?:The above exception was the direct cause of the following exception"
+    r"|During handling of the above exception, another exception occurred):)"
+)
 _LAST = regex.compile(r" (?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt)\b(?:: |$))")
 
 
@@ -52,10 +56,23 @@ def _unescaped(line: str) -> str:
 
 
 def _uncollapsed(text: str) -> Iterator[str]:
-    """Split a traceback that lost its line breaks: before each frame, behind each frame, before the exception."""
-    at = text.index(_TRACEBACK) + len(_TRACEBACK)
-    yield text[:at]
-    rest = text[at:].strip()
+    """Split tracebacks that lost their line breaks: before each frame, behind each frame, before the exception."""
+    for part in _LINK.split(text):
+        if _LINK.fullmatch(part):
+            yield part
+            continue
+        starts = [found.start() for found in regex.finditer(regex.escape(_TRACEBACK), part)]
+        if not starts:
+            yield part.strip()
+            continue
+        # What stands between two tracebacks ends the first: its exception.
+        for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(part)], strict=True)):
+            before = part[:start] if number == 0 else ""
+            yield f"{before}{_TRACEBACK}" if before.strip() else _TRACEBACK
+            yield from _uncollapsed_frames(part[start + len(_TRACEBACK) : end].strip())
+
+
+def _uncollapsed_frames(rest: str) -> Iterator[str]:
     frames = list(_FRAME.finditer(rest))
     for frame, following in zip(frames, [*frames[1:], None], strict=True):
         yield f"  {frame[0].strip()}"

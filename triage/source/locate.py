@@ -35,6 +35,9 @@ START_LETTERS = 16
 SPECIAL_SHARE = 0.7
 """The share of a cause's text that a more general site must have."""
 
+SPELLED_SHARE, SPELLED_LETTERS = 0.35, 24
+"""The same where the site has so many letters of its own: the cause spells out what a hole holds."""
+
 WORD_SHARE = 0.75
 """The share of a template's words that a file must have to be parsed at all."""
 
@@ -136,22 +139,33 @@ class _Index:
     def causes_of(self, template: str) -> list[tuple[_Rank, str]]:
         """The causes that a site's template fits, the nearest only, with how near they are."""
         bones = skeleton(split(template))
-        if bones in self.exact:
-            return [((0, 0.0), cause) for cause in sorted(set(self.exact[bones]))]
+        exact = [((0, 0.0), cause) for cause in sorted(set(self.exact.get(bones, ())))]
         letters = _letters(bones)
         if letters < MIN_LETTERS:
-            return []
+            return exact
         text = _HOLE.join(bones)
         fits: dict[_Rank, set[str]] = {}
         for cause, wanted, wanted_text, wanted_letters in self.templates:
             share = wanted_letters / letters
+            if exact:
+                # What spells out one value of a hole is emitted here too, whoever has the general text.
+                if share > 1 and _is_spelled_out(letters, share) and _in_order(bones, wanted_text):
+                    fits.setdefault((0, 0.0), set()).add(cause)
+                continue
             start_only = text.startswith(wanted[0]) and len(wanted[0]) >= START_LETTERS
             if (share >= GENERAL_SHARE or start_only) and _in_order(wanted, text):
                 fits.setdefault((1, -share), set()).add(cause)
-            elif 1 / share >= SPECIAL_SHARE and _in_order(bones, wanted_text):
+            elif _is_spelled_out(letters, share) and _in_order(bones, wanted_text):
                 fits.setdefault((2, share), set()).add(cause)
+        if exact:
+            return exact + [((0, 0.0), cause) for cause in sorted(fits.get((0, 0.0), set()) - {c for _, c in exact})]
         nearest = min(fits, default=(0, 0.0))
         return [(nearest, cause) for cause in sorted(fits.get(nearest, ()))]
+
+
+def _is_spelled_out(letters: int, share: float) -> bool:
+    """Whether a site of so many letters says enough to be that of a cause of share times as many."""
+    return share * SPECIAL_SHARE <= 1 or (letters >= SPELLED_LETTERS and share * SPELLED_SHARE <= 1)
 
 
 def _nearest(fits: Iterable[tuple[_Rank, str, Site]]) -> list[tuple[str, Site]]:
