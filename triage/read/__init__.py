@@ -3,8 +3,9 @@
 from triage.read.ansi import strip_ansi
 from triage.read.envelopes import to_record
 from triage.read.lines import split_lines
+from triage.read.sections import unwrap
 from triage.read.sources import Source, files_below, open_source, read_chunks
-from triage.read.wraps import WINDOW, unwrap
+from triage.read.wraps import WINDOW
 
 __all__ = [
     "WINDOW",

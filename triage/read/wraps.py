@@ -6,21 +6,26 @@ with the next one, unless that begins with an envelope or is plainly a line of i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 import regex
 
 from triage.model import Line, Record
-from triage.read.ansi import strip_ansi
-from triage.read.envelopes import Prefixes, is_prefixed, to_records
+from triage.read.ansi import plain
+from triage.read.carriers import BORDERS, carried
+from triage.read.envelopes import Prefixes, is_prefixed, peeled, to_record, to_records
+from triage.read.markdown import list_marks
+from triage.read.partials import Piece, join_partials
 from triage.read.regularity import learn
+from triage.read.widths import AGREEING, Widths
 
 WINDOW = 400
 """Lines looked at before the first is given on, to tell the width."""
 
-NARROW, WIDE = 80, 250
-"""Widths that terminals wrap at, in columns."""
+NARROW_INSIDE = 60
+"""Columns that a terminal program leaves to the text inside its frame, at least."""
 
 JOINED = 200
 """Lines joined to one at most."""
@@ -30,11 +35,29 @@ _OWN = regex.compile(
     r"\s*(?:Traceback \(most|File \"|\^+|~+\^|During handling of|The above exception|Process \S+:$|usage: |\$ |```)"
     r"|(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b(?::|$)"
     r"|[-+|=*#]{3,}|\S+ exited with code"
+    r"|E {3,}\S|/[\w./-]+\.(?:cu|cuh|cc|cpp|h|hpp):\d+: |[~/][\w./-]+\.py:\d+: (?:in )?\w"
 )
+_FRAME = regex.compile(r'.*File "[^"]{1,400}", line \d+, in [\w.<>]+$')
+# What ends a table's row: it is as long as its neighbours, and whole.
+_ROW_END = frozenset("|+┤┐┘╮╯╢╣╗╝")
+
+
+class _Row(NamedTuple):
+    """A line while wraps are looked for: head is where the program's own text begins in text, behind carriers."""
+
+    piece: Piece
+    text: str
+    head: int
+    pod: str
+
+    @property
+    def body(self) -> str:
+        """The program's own text."""
+        return self.text[self.head :]
 
 
 def unwrap(lines: Iterable[Line], *, window: int = WINDOW) -> Iterator[Record]:
-    """Turn lines into records, hard wraps undone.
+    """Turn lines into records: pieces of container runtimes joined, hard wraps undone, envelopes off.
 
     Args:
         lines: lines of one source.
@@ -42,114 +65,193 @@ def unwrap(lines: Iterable[Line], *, window: int = WINDOW) -> Iterator[Record]:
             (the width is then told from the lines that went by).
     """
     joiner = _Joiner(waits=window > 0)
-    held: list[Line] = []
-    stream = iter(lines)
-    for line in stream:
-        held.append(line)
-        joiner.measure(line)
-        if len(held) >= window:
-            break
-    joiner.settle(held, len(held) < window)
-    for line in held:
-        yield from joiner.feed(line)
-    for line in stream:
-        joiner.measure(line)
-        yield from joiner.feed(line)
-    yield from joiner.end()
+    joined = joiner.join(join_partials(lines), window)
+    if window:
+        # A paste may have been wrapped twice, by a terminal and by a form: what is joined may be full again.
+        held = [piece for piece, _ in zip(joined, range(window), strict=False)]
+        joined = chain(held, joined)
+        if joiner.has_joined:
+            joined = _Joiner(waits=True).join(joined, window)
+    for piece in joined:
+        yield from to_records(piece.lines, piece.text, joiner.learned)
 
 
 class _Joiner:
     """Holds the line that may go on, and what is known of the width and of a paste's indentation."""
 
     def __init__(self, *, waits: bool) -> None:
-        self._lengths: Counter[int] = Counter()
-        self._longest = 0
+        self.learned: Prefixes = ()
+        self.has_joined = False
+        self._totals = Widths()
+        self._bodies = Widths(NARROW_INSIDE)
         # What folds lines without knowing escape sequences counts them as columns.
-        self._raw_lengths: Counter[int] = Counter()
-        self._raw_longest = 0
+        self._raw = Widths()
+        self._has_escapes = False
         self._lines = self._prefixed = 0
         self._indent: int | None = None
-        self._whole_input_known = False
-        self._parts: list[tuple[Line, str]] = []
+        self._hanging = ""
+        self._settled = self._whole_input_known = False
+        self._parts: list[_Row] = []
+        self._texts: list[str] = []
         self._rewrapped = 0
-        self._learned: Prefixes = ()
         self._waits = waits
 
-    def measure(self, line: Line) -> None:
-        """Count a line's length on the screen, in columns."""
-        text = strip_ansi(line.text)
-        self._longest = max(self._longest, len(text))
-        if NARROW <= len(text) <= WIDE:
-            self._lengths[len(text)] += 1
-        if len(line.text) != len(text):
-            self._raw_lengths[len(line.text)] += 1
-        self._raw_longest = max(self._raw_longest, len(line.text))
-        if stripped := text.lstrip(" "):
+    def join(self, pieces: Iterable[Piece], window: int) -> Iterator[Piece]:
+        """Give the pieces, wraps undone."""
+        stream = iter(pieces)
+        held: list[tuple[Piece, str]] = []
+        for piece in stream:
+            held.append((piece, plain(piece.text)))
+            if len(held) >= window:
+                break
+        if len(held) > 1:
+            texts = [text for _, text in held]
+            marks = list_marks(texts)
+            if marks:
+                texts = [marks[0].sub("", text, count=1) for text in texts]
+            self.learned = (*marks, *learn(texts, peeled))
+        rows = [self._row(piece, text) for piece, text in held]
+        for row in rows:
+            self._measure(row)
+        self._settle(rows, len(held) < window)
+        for row in rows:
+            yield from self._feed(row)
+        for piece in stream:
+            row = self._row(piece, plain(piece.text))
+            self._measure(row)
+            yield from self._feed(row)
+        yield from self._end()
+
+    def _row(self, piece: Piece, text: str) -> _Row:
+        if text[:1] in BORDERS and (inner := text.rstrip())[-1:] in BORDERS and len(inner) > 1:
+            text = inner[:-1].removesuffix(" ")  # a terminal program's box: its right side
+        return _Row(piece, text, *carried(text, self.learned))
+
+    def _measure(self, row: _Row) -> None:
+        """Count a line's length on the screen."""
+        text = row.text
+        self._totals.measure(text)
+        if row.head:
+            self._bodies.measure(row.body)
+        self._raw.measure(row.piece.text)
+        self._has_escapes = self._has_escapes or "\x1b" in row.piece.text
+        if not self._settled and (stripped := text.lstrip(" ")):
             indent = len(text) - len(stripped)
             self._indent = indent if self._indent is None else min(indent, self._indent)
             self._lines += 1
             self._prefixed += is_prefixed(stripped)
 
-    def settle(self, held: Sequence[Line], whole: bool) -> None:
-        """Take the lines looked at ahead, and whether they are all; from here on indentation and prefixes stand."""
+    def _settle(self, rows: Sequence[_Row], whole: bool) -> None:
+        """Take the lines looked at ahead, and whether they are all; from here on indentation stands."""
         self._whole_input_known = whole
-        if len(held) > 1:
-            self._learned = learn([strip_ansi(line.text) for line in held], is_prefixed)
+        self._settled = True
         # A quoted or indented paste: every line has the blanks. One traceback by itself starts in column 0.
         self._indent = self._indent if self._lines > 1 else 0
+        # What indents continuations indents all of them alike.
+        continued = {
+            before.text: len(after.body) - len(after.body.lstrip(" ")) - (0 if after.head else self._indent or 0)
+            for before, after in pairwise(rows)
+            if after.body.strip() and self._is_full(before, after) and not self._begins(after.body.lstrip(" "))
+        }
+        # Below a frame stands its source, indented: frames of one length alone show no wrap.
+        is_shown = len(continued) > 1 and not all(_FRAME.match(text) for text in continued)
+        if is_shown and (hanging := min(continued.values())) > 1:
+            self._hanging = " " * hanging
 
-    def feed(self, line: Line) -> Iterator[Record]:
-        """Give the record that the new line shows to be complete, if any."""
-        text = strip_ansi(line.text)
+    def _feed(self, row: _Row) -> Iterator[Piece]:
+        """Give the piece that the new line shows to be complete, if any."""
+        text = row.text
         if self._indent and text[: self._indent].isspace():
             text = text[self._indent :]
-        if self._parts and (joint := self._joint(*self._parts[-1], text)) is not None:
-            self._parts.append((line, joint + text))
+        if self._parts and (joint := self._joint(row, text)) is not None:
+            self._parts.append(row)
+            self._texts.append(joint + (row.body if row.head else text).removeprefix(self._hanging))
+            self.has_joined = True
             return
-        yield from self.end()
-        self._parts = [(line, text)]
-        if not self._waits and not self._is_full(line, text):
-            yield from self.end()
+        yield from self._end()
+        self._parts, self._texts = [row], [text]
+        if not self._waits and not self._is_full(row):
+            yield from self._end()
 
-    def end(self) -> Iterator[Record]:
-        """Give the record that is held, if any."""
-        if self._parts:
-            lines = tuple(line for line, _ in self._parts)
-            yield from to_records(lines, "".join(text for _, text in self._parts).rstrip(), self._learned)
-            self._parts = []
-
-    @property
-    def _width(self) -> int:
-        return self._longest - (self._indent or 0)
+    def _end(self) -> Iterator[Piece]:
+        """Give the piece that is held, if any."""
+        if not self._parts:
+            return
+        if len(self._parts) == 1:
+            yield Piece(self._parts[0].piece.lines, self._texts[0].rstrip())
+        else:
+            lines = tuple(line for row in self._parts for line in row.piece.lines)
+            text = "".join(self._texts)
+            if self._is_folded_raw and not any(row.head for row in self._parts[1:]):
+                text = plain("".join(row.piece.text for row in self._parts))
+            yield Piece(lines, text.rstrip())
+        self._parts = []
 
     @property
     def _is_folded_raw(self) -> bool:
-        return NARROW <= self._raw_longest <= WIDE and self._raw_lengths[self._raw_longest] >= 3
+        return self._has_escapes and self._raw.may_be_wrapped and self._raw.agreeing >= AGREEING
 
-    def _is_full(self, line: Line, text: str) -> bool:
-        if self._is_folded_raw and len(line.text) == self._raw_longest:
+    def _is_full(self, row: _Row, after: _Row | None = None) -> bool:
+        """Whether a line reaches the width; behind carriers, where the next line has one too, of what they carry."""
+        inside = row.head > 0 and after is not None and after.head > 0
+        if not inside and self._is_folded_raw and self._raw.is_full(row.piece.text):
             return True
+        text, widths = (row.body, self._bodies) if inside else (row.text, self._totals)
+        if not widths.may_be_wrapped or not widths.is_full(text, after.body if after is not None else ""):
+            return False
         # A padded line (a TUI copy) is as long as the widest; several blanks at its end tell. One is where it broke.
-        return len(text) >= self._width and NARROW <= self._longest <= WIDE and not text.endswith("  ")
+        return not text.endswith("  ") and text[-1:] not in _ROW_END
 
-    def _joint(self, line: Line, before: str, after: str) -> str | None:
-        """What stands between two lines that belong together; None where they do not."""
-        if len(self._parts) >= JOINED or not after.strip() or not NARROW <= self._longest <= WIDE:
+    def _begins(self, body: str) -> bool:
+        return bool(_OWN.match(body)) or is_prefixed(body) or any(prefix.match(body) for prefix in self.learned)
+
+    def _joint(self, row: _Row, text: str) -> str | None:
+        """What stands between the line held and the next one; None where they do not belong together."""
+        before, inside = self._parts[-1], row.head > 0
+        after = row.body if inside else text
+        if len(self._parts) >= JOINED or not after.strip() or (inside and (not before.head or before.pod != row.pod)):
             return None
-        if _OWN.match(after) or is_prefixed(after) or any(prefix.match(after) for prefix in self._learned):
+        is_full = self._is_full(before, row)
+        if not is_full and not self._may_be_mail:
             return None
-        first = self._parts[0][1]
-        if self._is_full(line, before):
-            if self._lengths[self._longest] >= 3 or self._is_folded_raw:
-                return ""
+        if self._begins(after):
+            # Cut right behind the prefix, which no line ends with.
+            return "" if is_full and self._is_sure(inside) and self._is_bare_prefix(before) else None
+        first = self._parts[0].text.lstrip(" ")
+        if is_full:
+            if before.body.startswith("{") and after.startswith("{"):
+                return None  # JSON lines are often equally long
+            if self._hanging:
+                return "" if after.startswith(self._hanging) else None
+            if self._is_sure(inside):
+                whole_frame = after.startswith("  ") and _FRAME.match("".join(self._texts))
+                return None if whole_frame else ""
             # One or two full lines may be chance; a prefixed or exception line with a bare one behind it is not.
-            starts = is_prefixed(first) or bool(_OWN.match(first))
-            return "" if self._whole_input_known and not after.startswith("  ") and starts else None
-        # Mail and issue forms wrap between words: the next word would not have fitted, and most lines have a prefix.
-        if self._whole_input_known and 2 * self._prefixed >= self._lines > 4 and is_prefixed(first):
-            word, body = after.split(maxsplit=1)[0], before.rstrip()
-            # A form may wrap what was wrapped already: once the paste is known to be, a line without prefix goes on.
-            if not after.startswith(" ") and (len(body) + 1 + len(word) > self._width or self._rewrapped >= 2):
-                self._rewrapped += 1
-                return "" if before.endswith(" ") else " "
+            starts = is_prefixed(before.body if inside else first) or bool(_OWN.match(first))
+            ended = before.body.endswith((".", ")", "]", "}", '"', "'", ";"))
+            return "" if self._whole_input_known and starts and not ended and not after.startswith("  ") else None
+        return None if inside else self._mail_joint(before, after, first)
+
+    @property
+    def _may_be_mail(self) -> bool:
+        """Whether the input is short and most of its lines have a prefix, so that one without goes on."""
+        return self._whole_input_known and self._totals.may_be_wrapped and 2 * self._prefixed >= self._lines > 4
+
+    def _mail_joint(self, before: _Row, after: str, first: str) -> str | None:
+        """Mail and issue forms wrap between words: the next word would not have fitted."""
+        if not is_prefixed(first) or after.startswith(" "):
+            return None
+        word, body = after.split(maxsplit=1)[0], before.text.rstrip()
+        # A form may wrap what was wrapped already: once the paste is known to be, a line without prefix goes on.
+        if len(body) + 1 + len(word) > self._totals.width or self._rewrapped >= 2:
+            self._rewrapped += 1
+            return "" if before.text.endswith(" ") else " "
         return None
+
+    def _is_sure(self, inside: bool) -> bool:
+        if inside:
+            return self._bodies.agreeing >= AGREEING
+        return self._is_folded_raw or self._totals.agreeing >= AGREEING
+
+    def _is_bare_prefix(self, row: _Row) -> bool:
+        return is_prefixed(row.body) and not to_record(row.piece.lines, row.body).text.strip()
