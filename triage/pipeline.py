@@ -33,7 +33,7 @@ QUOTES_LIMIT = 3
 """How deep messages that quote messages are followed."""
 
 NEAR_LINES, NEAR_WIDTH = 200, 2000
-"""Last records of a run that a cause's "near" captures may look at, and how many characters of each."""
+"""Records of a run, before a message and behind it, that "near" captures look at, and how many characters of each."""
 
 RUNS_LIMIT = 200
 """Starts of servers told apart in one input."""
@@ -102,6 +102,7 @@ class Triage:
         self._matcher = match.Matcher(catalogue)
         self._release = events.ReleaseGuess(catalogue.marks, catalogue.releases)
         self._groups: dict[tuple[object, ...], diagnose.Observation] = {}
+        self._awaiting: dict[tuple[object, ...], int] = {}  # groups whose values may still stand in the lines behind
         self._runs: list[_RunReader] = []
         self._of: dict[tuple[str, str | None], tuple[list[int], list[int]]] = {}
         self._evidence = diagnose.Evidence(catalogue)
@@ -169,8 +170,20 @@ class Triage:
         run.facts.observe(record)
         run.release.observe(record)
         run.near.append(record.text[:NEAR_WIDTH])
+        for key in [key for key in self._awaiting if key[0] == run.index]:
+            self._look_behind(key, record.text[:NEAR_WIDTH])
         self._evidence.observe(record, run.index)
         self._is_of_vllm |= run.state.observe(record)
+
+    def _look_behind(self, key: tuple[object, ...], text: str) -> None:
+        """Let a record behind a message add the values that neighbouring lines hold."""
+        observation = self._groups[key]
+        self._awaiting[key] -= 1
+        for found in observation.matches:
+            known = observation.contexts.setdefault(found.cause.slug, {})
+            known.update(diagnose.from_following(found.cause, known, text))
+        if self._awaiting[key] <= 0 or not _lacks_values(observation):
+            del self._awaiting[key]
 
     def _run_for(self, record: Record) -> _RunReader:
         source, pod = record.first.source, record.pod
@@ -222,15 +235,19 @@ class Triage:
         observation.count = first.repeats
         observation.last_line = first.first.number
         observation.first_time = observation.last_time = first.time
-        if best is not None:
-            observation.context = diagnose.from_text(best.cause, statement.event, self._runs[index].near)
+        for each in found:
+            near = self._runs[index].near
+            observation.contexts[each.cause.slug] = diagnose.from_text(each.cause, statement.event, near)
         key = (index, best.cause.slug) if best else (index, diagnose.fingerprint(statement.class_name, None, message))
+        if _lacks_values(observation):
+            self._awaiting[key] = NEAR_LINES
         held = self._groups.get(key)
         if held is not None:
             self._groups[key] = diagnose.merge(held, observation)
         elif len(self._groups) < OBSERVATIONS_LIMIT:
             self._groups[key] = observation
         else:
+            self._awaiting.pop(key, None)
             self._limits.add(f"more than {OBSERVATIONS_LIMIT} different failures, later ones left out")
         role: Role = best.cause.role if best else "root_cause"
         if self._settings.stream and (role == "root_cause" or self._settings.show_all):
@@ -287,8 +304,6 @@ class Triage:
 
     def _finding(self, ranked: diagnose.Ranked, run: diagnose.RunState) -> Finding:
         observation = ranked.observation
-        if observation.match is not None:
-            observation.context = {**diagnose.from_facts(observation.match.cause, run.facts), **observation.context}
         placement = None
         if observation.match is None and ranked.role == "root_cause" and self._catalogue.sites is not None:
             placement = match.place(observation.statement, self._catalogue.sites, run.facts.vllm_version)
@@ -317,6 +332,13 @@ class Triage:
             source=state.source,
             pod=state.pod,
         )
+
+
+def _lacks_values(observation: diagnose.Observation) -> bool:
+    """Whether lines behind the message may still hold a value of a cause that fits it."""
+    return any(
+        diagnose.lacks_near(each.cause, observation.contexts.get(each.cause.slug, {})) for each in observation.matches
+    )
 
 
 def present(report: Report, format: str, options: render.Options, *, redacted: bool = True) -> str:

@@ -42,8 +42,11 @@ def find(catalogue: Catalogue, query: str) -> Cause | list[Cause]:
     fits = sorted(((*_fit(cause, query), cause.slug, cause) for cause in catalogue.causes), key=lambda one: one[:3])
     best = fits[0][:2] if fits else (0, False)
     tied = [cause for size, cut, _, cause in fits if (size, cut) == best and -size >= _MIN_FIT]
-    if len(tied) == 1:
-        return tied[0]
+    # Of records with one message the one without conditions is meant: the text alone meets none.
+    free = [cause for cause in tied if cause.when is None]
+    for meant in (tied, free):
+        if len(meant) == 1:
+            return meant[0]
     offered = dict.fromkeys(cause.slug for cause in (*titled, *tied, *_near(catalogue.causes, query)))
     by_slug = {cause.slug: cause for cause in catalogue.causes}
     return [by_slug[slug] for slug in offered][:CANDIDATES]

@@ -1,6 +1,6 @@
 """From matches to a diagnosis: roles and ranking, locations, captures from context, fixes, status."""
 
-from triage.diagnose.captures import from_facts, from_text
+from triage.diagnose.captures import from_following, from_text, lacks_near
 from triage.diagnose.commands import rebuilt_command, shown_command
 from triage.diagnose.evidence import Evidence
 from triage.diagnose.findings import finding
@@ -18,8 +18,9 @@ __all__ = [
     "conclude",
     "finding",
     "fingerprint",
-    "from_facts",
+    "from_following",
     "from_text",
+    "lacks_near",
     "merge",
     "rank",
     "rebuilt_command",

@@ -55,6 +55,22 @@ def from_text(cause: Cause, event: Event, near: Sequence[str]) -> dict[str, Scal
     return found
 
 
+def lacks_near(cause: Cause, known: Mapping[str, Scalar]) -> bool:
+    """Whether a value that neighbouring lines may hold has not been found yet."""
+    return any(spec.source == "near" and spec.key and name not in known for name, spec in cause.captures.items())
+
+
+def from_following(cause: Cause, known: Mapping[str, Scalar], text: str) -> dict[str, Scalar]:
+    """The cause's "near" captures that a line behind its message holds, less those that are known."""
+    found: dict[str, Scalar] = {}
+    for name, spec in cause.captures.items():
+        if spec.source != "near" or not spec.key or name in known:
+            continue
+        if (match := _search(spec.key, text)) is not None:
+            found[name] = _typed(match[1] if match.re.groups else match[0], spec.type)
+    return found
+
+
 def _search(pattern: str, text: str) -> regex.Match[str] | None:
     try:
         return regex.search(pattern, text, timeout=SECONDS)

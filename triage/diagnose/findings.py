@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import regex
 
+from triage.diagnose.captures import from_facts
 from triage.diagnose.expressions import ExpressionError, fill
 from triage.diagnose.fixes import release_of, work_out
 from triage.diagnose.locations import locate
@@ -48,7 +49,8 @@ def finding(
     match = observation.match
     cause = match.cause if match else None
     known = match or placement
-    captures: dict[str, Scalar] = {**(known.captures if known else {}), **observation.context}
+    around = {**(from_facts(cause, run.facts) if cause else {}), **observation.context}
+    captures: dict[str, Scalar] = {**(known.captures if known else {}), **around}
     releases = frozenset(release for group in catalogue.releases for release in group)
     location, vllm_frame = locate(observation, run.facts, placement, releases)
     is_root = ranked.role == "root_cause"

@@ -39,8 +39,8 @@ class Observation:
 
     message: as it will be reported; records: where it stands, first record first; relayed: whether another
     message quoted it; order: its place in the input (source, line, statement of that line); last_line: line of its
-    last copy; others: further causes that fit, for when the first one's conditions do not hold; plain_message,
-    is_error: what it is where none does.
+    last copy; contexts: for each cause that fits, the values that the lines around give; others: further causes that
+    fit, for when the first one's conditions do not hold; plain_message, is_error: what it is where none does.
     """
 
     statement: Statement
@@ -54,7 +54,7 @@ class Observation:
     last_line: int = 0
     first_time: str | None = None
     last_time: str | None = None
-    context: dict[str, Scalar] = field(default_factory=dict)
+    contexts: dict[str, dict[str, Scalar]] = field(default_factory=dict)
     copies: list[Observation] = field(default_factory=list)
     others: tuple[Match, ...] = ()
     plain_message: str = ""
@@ -99,6 +99,16 @@ class Observation:
     def slug(self) -> str | None:
         """The matched cause's slug."""
         return self.match.cause.slug if self.match else None
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """All causes that fit, the first one first."""
+        return (self.match, *self.others) if self.match is not None else ()
+
+    @property
+    def context(self) -> dict[str, Scalar]:
+        """The values that the lines around give for the matched cause."""
+        return self.contexts.get(self.slug or "", {})
 
     @property
     def known(self) -> bool:
@@ -163,5 +173,6 @@ def merge(held: Observation, copy: Observation) -> Observation:
     # Copies may carry different clocks (vLLM's own, the container's): only times of one form can be compared.
     same = [time for time in times if _DIGIT.sub("0", time) == _DIGIT.sub("0", times[0])]
     best.first_time, best.last_time = (min(same), max(same)) if same else (None, None)
-    best.context = {**copy.context, **held.context}
+    slugs = {**copy.contexts, **held.contexts}
+    best.contexts = {slug: {**copy.contexts.get(slug, {}), **held.contexts.get(slug, {})} for slug in slugs}
     return best

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-import regex
-
 from triage.events import shapes
 from triage.events.builder import RECORDS_LIMIT, Builder
+from triage.events.clients import masked
 from triage.model import Event, Record
 
 STREAMS_LIMIT = 512
@@ -48,12 +47,15 @@ class Assembler:
             record = replace(record, text=record.text[gutter.end() :])
         logged = record.level is not None
         place = (record.first.source, record.pod)
-        if logged:
+        if logged or record.process is not None:
             self._quoting.discard(place)
-            if _leaves_prompt_open(record.text):
-                self._quoting.add(place)
-        elif place in self._quoting and record.process is None:
+        elif place in self._quoting:
             return  # the rest of a prompt that has line breaks
+        text, goes_on = masked(record.text, record.level)
+        if text != record.text:
+            record = replace(record, text=text)
+        if goes_on:
+            self._quoting.add(place)
         stream = _Stream(record.first.source, record.pod, record.process, record.pid, record.rank, logged)
         if logged:
             # A log line of the same process ends a message in its plain channel (but no traceback: threads interleave).
@@ -104,9 +106,3 @@ class Assembler:
         if builder.bounded:
             self.limits.add(f"an event longer than {RECORDS_LIMIT} lines, its middle left out")
         yield event
-
-
-def _leaves_prompt_open(text: str) -> bool:
-    """Whether a log line begins to quote a client's text and does not end the quotation: it has line breaks then."""
-    found = shapes.PROMPT.search(text)
-    return found is not None and not regex.search(rf"{found['quote']}, ?[A-Za-z_ ]{{1,40}}[:=]", text, pos=found.end())

@@ -88,9 +88,6 @@ PYDANTIC_TAIL = regex.compile(
 )
 PYDANTIC_URL = regex.compile(r"\s*For further information visit\s+https?://\S+")
 
-PROMPT = regex.compile(r"\b(?:[Pp]rompt|output|messages): (?P<quote>['\"])")
-"""Where a log line begins to quote what a client sent, or was answered."""
-
 
 def before_traceback(text: str) -> str | None:
     """What stands before the words that open a traceback, on the same line; None where a line opens none."""

@@ -23,6 +23,7 @@ _LINK = regex.compile(
     r"((?:The above exception was the direct cause of the following exception"
     r"|During handling of the above exception, another exception occurred):)"
 )
+_CLIENTS = regex.compile(r"\b(?:[Pp]rompt|output|content)(?:\\?['\"])?\s{0,8}[:=]\s{0,8}\\?['\"]")
 _LAST = regex.compile(r" (?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt)\b(?:: |$))")
 
 
@@ -39,12 +40,23 @@ def unfold(text: str) -> list[tuple[str, dict[str, str]]]:
         text = html.unescape(text)
     if text.startswith("{") and text.rstrip().endswith("}") and (found := read_json(text)):
         return found[:PIECES_LIMIT]
-    if "\\n" in text and text.count("\\n") >= 2 and (_TRACEBACK in text or _FRAME.search(text)):
+    if (
+        "\\n" in text
+        and text.count("\\n") >= 2
+        and (_TRACEBACK in text or _FRAME.search(text))
+        and not _is_clients(text)
+    ):
         text = text.replace("\\r\\n", "\\n")
         return list(_plain(map(_unescaped, text.split("\\n"))))[:PIECES_LIMIT]
     if _TRACEBACK in text and not text.rstrip().endswith(_TRACEBACK) and _FRAME.search(text):
         return list(_plain(_uncollapsed(text)))[:PIECES_LIMIT]
     return [(text, {})]
+
+
+def _is_clients(text: str) -> bool:
+    """Whether the traceback stands in what a client sent or was answered, and is no traceback of the server."""
+    found = _CLIENTS.search(text)
+    return found is not None and found.start() < max(text.find(_TRACEBACK), text.find("File "))
 
 
 def _plain(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
