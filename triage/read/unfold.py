@@ -40,12 +40,9 @@ def unfold(text: str) -> list[tuple[str, dict[str, str]]]:
         text = html.unescape(text)
     if text.startswith("{") and text.rstrip().endswith("}") and (found := read_json(text)):
         return found[:PIECES_LIMIT]
-    if (
-        "\\n" in text
-        and text.count("\\n") >= 2
-        and (_TRACEBACK in text or _FRAME.search(text))
-        and not _is_clients(text)
-    ):
+    if _is_clients(text):
+        return [(text, {})]
+    if "\\n" in text and text.count("\\n") >= 2 and (_TRACEBACK in text or _FRAME.search(text)):
         text = text.replace("\\r\\n", "\\n")
         return list(_plain(map(_unescaped, text.split("\\n"))))[:PIECES_LIMIT]
     if _TRACEBACK in text and not text.rstrip().endswith(_TRACEBACK) and _FRAME.search(text):
@@ -55,7 +52,7 @@ def unfold(text: str) -> list[tuple[str, dict[str, str]]]:
 
 def _is_clients(text: str) -> bool:
     """Whether the traceback stands in what a client sent or was answered, and is no traceback of the server."""
-    found = _CLIENTS.search(text)
+    found = _CLIENTS.search(text) if _TRACEBACK in text or "\\n" in text else None
     return found is not None and found.start() < max(text.find(_TRACEBACK), text.find("File "))
 
 
