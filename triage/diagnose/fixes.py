@@ -50,7 +50,8 @@ def work_out(
         of the nearest release, since a message that is there proves that the check is. With the release
         unknown those of all releases, each with the ones that it is for. One whose numbers the log does not
         hold has no commands and says what is missing. One that only drops flags comes last where the log does not
-        show the arguments. A record without computed fixes gives its solutions, without commands.
+        show the arguments. A record without computed fixes gives its solutions, without commands; so does one of whose
+        fixes none would change anything.
     """
     if not cause.fixes:
         return _solutions(cause)
@@ -65,7 +66,7 @@ def work_out(
     )
     version = context.release.version
     if version is None:
-        return _in_order(_fix(recipe, context) for recipe in cause.fixes)
+        return _in_order(_fix(recipe, context) for recipe in cause.fixes) or _in_general(cause)
     tried: list[list[FixRecipe]] = []
     for nearest in (version, *_by_distance(version, catalogue)):
         admitted = [recipe for recipe in cause.fixes if _admits(recipe.versions, nearest)]
@@ -74,7 +75,7 @@ def work_out(
         tried.append(admitted)
         if fixes := _in_order(_fix(recipe, context) for recipe in admitted):
             return fixes
-    return ()
+    return _in_general(cause)
 
 
 def names_of(captures: Mapping[str, Scalar], facts: RunFacts) -> dict[str, Scalar]:
@@ -237,6 +238,14 @@ def _solutions(cause: Cause) -> tuple[Fix, ...]:
         return ()
     titles = (visible(solution.strip()) for solution in solutions[:SOLUTIONS_LIMIT] if isinstance(solution, str))
     return tuple(Fix(title=title) for title in titles if title)
+
+
+def _in_general(cause: Cause) -> tuple[Fix, ...]:
+    """The record's advice in words, where none of its computed changes would change anything."""
+    steps = tuple(fix.title for fix in _solutions(cause))
+    return (
+        (Fix(title="what helps in general: no known change applies to these arguments", steps=steps),) if steps else ()
+    )
 
 
 def _in_order(found: Iterable[tuple[Fix, bool] | None]) -> tuple[Fix, ...]:

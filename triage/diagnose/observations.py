@@ -83,6 +83,12 @@ class Observation:
         return self.statement.index is not None
 
     @property
+    def is_wordless(self) -> bool:
+        """Whether it is an exception without a text: the failing source line stands for one."""
+        frames = self.frames
+        return bool(frames) and frames[-1].source is not None and self.statement.text == frames[-1].source
+
+    @property
     def is_native(self) -> bool:
         """Whether C++ or CUDA code says it, below Python: a check, an assertion, NCCL, a crash."""
         if self.is_exception:
@@ -165,7 +171,10 @@ def merge(held: Observation, copy: Observation) -> Observation:
         loud = observation.record.level not in ("DEBUG", "INFO")
         return not observation.relayed, loud, whole, in_vllm, bool(observation.frames), observation.depth
 
-    best = copy if worth(copy) > worth(held) else held
+    # Of one chain the innermost stands, if it is there in whole: what wraps it says the same in other words.
+    is_chain = held.statement.event is copy.statement.event and held.is_exception and copy.is_exception
+    inner = is_chain and worth(held)[:3] >= worth(copy)[:3]
+    best = copy if worth(copy) > worth(held) and not inner else held
     best.count = held.count + copy.count
     best.order = min(held.order, copy.order)
     best.last_line = max(held.last_line, copy.last_line)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from triage.diagnose.observations import ANY, Observation
@@ -96,13 +96,16 @@ def _recovered(ranked: list[Ranked], runs: Sequence[RunState]) -> list[Ranked]:
 def _rank_run(observations: list[Observation], run: RunState, ignored: frozenset[str]) -> list[Ranked]:
     ranked: list[Ranked] = []
     candidates: list[Observation] = []
-    for observation in observations:
-        if not _holds(observation, run):
-            continue
+    held = [observation for observation in observations if _holds(observation, run)]
+    named = {text for o in held if o.match for text in (o.statement.text, *(c.statement.text for c in o.copies))}
+    for observation in held:
         if observation.slug in ignored:
             ranked.append(Ranked(observation, "harmless", scope_of(observation, run), IGNORED))
         elif (settled := _settled(observation, run)) is not None:
             ranked.append(settled)
+        elif observation.match is None and observation.is_wordless and _is_named_above(observation, named):
+            scope = scope_of(observation, run)
+            ranked.append(Ranked(observation, "consequence", scope, "what it led to says what it is"))
         else:
             candidates.append(observation)
     field = _Field.of(candidates)
@@ -121,11 +124,12 @@ def _rank_run(observations: list[Observation], run: RunState, ignored: frozenset
 class _Field:
     """What the candidates of a run have in common, worked out once: there may be thousands.
 
-    known: one candidate for each cause; first_raised: the place of the first exception; first_below: the place of the
-    first exception of a worker or an engine that no record knows.
+    known: one candidate for each cause; named: the texts of exceptions that records name; first_raised: the place of
+    the first exception; first_below: the place of the first exception of a worker or an engine that no record knows.
     """
 
     known: tuple[Observation, ...]
+    named: frozenset[str]
     first_raised: tuple[float, ...]
     first_below: tuple[float, ...]
 
@@ -134,7 +138,12 @@ class _Field:
         known = {c.slug: c for c in candidates if c.known and not c.is_last_resort}
         raised = [c for c in candidates if c.is_exception]
         below = [c.order for c in raised if not c.known and c.depth >= 2 and not _is_ended_by_others(c)]
-        return cls(tuple(known.values()), min((c.order for c in raised), default=_NEVER), min(below, default=_NEVER))
+        return cls(
+            tuple(known.values()),
+            frozenset(c.statement.text for c in candidates if c.known and c.is_exception),
+            min((c.order for c in raised), default=_NEVER),
+            min(below, default=_NEVER),
+        )
 
 
 def _is_ended_by_others(observation: Observation) -> bool:
@@ -188,6 +197,14 @@ def _settled(observation: Observation, run: RunState) -> Ranked | None:
     return None
 
 
+def _is_named_above(observation: Observation, named: Collection[str]) -> bool:
+    """Whether an outer exception of the observation's chain is among some texts."""
+    index = observation.statement.index
+    if index is None:
+        return False
+    return any(raised.message in named for raised in observation.statement.event.raised[index + 1 :])
+
+
 def _is_raised_in_vllm(observation: Observation) -> bool:
     return observation.record.level in ("ERROR", "CRITICAL") or bool(observation.frames)
 
@@ -206,6 +223,8 @@ def scope_of(observation: Observation, run: RunState) -> Scope | None:
 def _priority(observation: Observation, field: _Field, run: RunState) -> tuple[float, ...]:
     """The smaller the nearer to the cause."""
     outranked = any(other is not observation and _beats(other, observation) for other in field.known)
+    # A record's exception is the one to name in its chain, even where an unknown one lies deeper.
+    outranked = outranked or (observation.match is None and _is_named_above(observation, field.named))
     # What native code says before Python notices is what Python's exception follows from.
     native = observation.is_native and observation.order < field.first_raised
     if observation.is_last_resort:

@@ -33,12 +33,12 @@ STARTS_LIMIT = 20
 TRUNCATED_LITERALS = 24
 """Characters of a template's literals that a truncated text must show at least."""
 
+# What may end a template behind its last hole, and may stand in the hole's value too.
+_STOPS = (".", ",", ":", ")", "'", "'.", ").")
 _CUT_NUMBER = regex.compile(r"[-+]?[\d,_]*(?:\.\d*)?")
 _NUMBER = regex.compile(r"[-+]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 # What encloses a message that ends in a hole: pydantic's dump, a validation error's parameter, Ray, a relay.
-_TAIL = regex.compile(
-    r"\[type=\w+|\(parameter=[^()]{0,400}\)\s*\Z|\[repeated \d+x|['\"]?, please check the stack trace"
-)
+TAIL = regex.compile(r"\[type=\w+|\(parameter=[^()]{0,400}\)\s*\Z|\[repeated \d+x|['\"]?, please check the stack trace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,10 @@ def _from(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded, f
     for index in range(first + 1, len(compiled.literals)):
         literal, hole = compiled.literals[index], compiled.holes[index - 1]
         if literal:
-            at = _find_literal(text.text, literal, end, specs.get(hole.name))
+            is_last = index == len(compiled.literals) - 1
+            at = _find_end(text, literal, end) if is_last and literal in _STOPS else -1
+            if at < 0:
+                at = _find_literal(text.text, literal, end, specs.get(hole.name))
             if at < 0:
                 return None
             after = at + len(literal)
@@ -155,6 +158,17 @@ def _from(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded, f
             return None
         end = after
     return Fit(start, end, values.captures, values.raw, 1.0)
+
+
+def _find_end(text: Folded, literal: str, start: int) -> int:
+    """The first full stop behind which a blank or the text's end stands: "Llama-3.3." holds one that ends nothing."""
+    at = text.text.find(literal, start, start + HOLE_LIMIT + len(literal))
+    while at >= 0:
+        following = text.original[text.offsets[at + len(literal) - 1] + 1 :][:1]
+        if not following or following.isspace() or following in "'\")]":
+            return at
+        at = text.text.find(literal, at + 1, start + HOLE_LIMIT + len(literal))
+    return -1
 
 
 def _find_literal(text: str, literal: str, start: int, spec: CaptureSpec | None) -> int:
@@ -286,7 +300,7 @@ def _tail(text: Folded, start: int, spec: CaptureSpec | None) -> int:
         return found.end() if found else 0
     if not rest:
         return 0
-    found = _TAIL.search(text.original, text.offsets[start])
+    found = TAIL.search(text.original, text.offsets[start])
     limit = found.start() if found else len(text.original)
     count = 0
     while count < len(rest) and text.offsets[start + count] < limit:

@@ -10,7 +10,7 @@ import regex
 from rapidfuzz import fuzz, process
 
 from triage.match.folding import Folded, fold, fold_literal
-from triage.match.literals import Fit, fit, on_one_line, plain_value
+from triage.match.literals import TAIL, Fit, fit, on_one_line, plain_value
 from triage.model import Catalogue, Cause, Hole, Match, Record, Scalar, Statement, Template
 
 TEXT_LIMIT = 20_000
@@ -28,7 +28,12 @@ FRAME_WIDTH = 200
 NEAR_SCORE = 70.0
 """Similarity (0 to 100) from which an entry is named as a neighbour of an unrecognised message."""
 
+REST_LIMIT = 400
+"""Characters of a message before a template's text that are reported with it; four times as many behind it."""
+
 _WORD = regex.compile(r"[A-Za-z_]{4,}")
+# What stands before a message and is not part of it: another exception's class, a validator's or a wrapper's words.
+_WRAPS = regex.compile(r"Traceback|(?:\w(?:Error|Exception)|Value error|Assertion failed|Message|Reason)[:,(] ?['\"]?$")
 
 
 class Matcher:
@@ -82,7 +87,7 @@ class Matcher:
             fitting = fit(template, cause.captures, folded)
             if fitting is not None and (fitting.whole or _may_be_cut(cause, statement)):
                 rank = (fitting.whole, _is_placed(cause), _size(template) * fitting.share, cause.user, -fitting.start)
-                add(rank, _as_match(cause, template, fitting, folded))
+                add(rank, _as_match(cause, template, fitting, folded, is_raised=statement.index is not None))
         for cause, pattern in self._patterns:
             if _may(cause, statement) and (matched := _search(pattern, cause, text)) is not None:
                 add((True, _is_placed(cause), len(matched.message) / 2, cause.user, 0), matched)
@@ -151,24 +156,46 @@ def _may_be_cut(cause: Cause, statement: Statement) -> bool:
     return statement.class_name.rpartition(".")[2] == cause.exception_class.rpartition(".")[2]
 
 
-def _as_match(cause: Cause, template: Template, found: Fit, folded: Folded) -> Match:
+def _as_match(cause: Cause, template: Template, found: Fit, folded: Folded, *, is_raised: bool) -> Match:
     captures = dict(found.captures)
     quoted = None
     for name, spec in cause.captures.items():
         if spec.type == "message" and isinstance(captures.get(name), str):
             quoted = str(captures[name])
             captures[name] = plain_value(quoted)
+    if found.whole:
+        before, after = ("", "") if quoted is not None else _rest(folded, found, is_raised=is_raised)
+        message = before + _in_template_spacing(template, found) + after
+    else:
+        message = on_one_line(folded.span(found.start, found.end))
     return Match(
         cause=cause,
         template=template,
-        message=_in_template_spacing(template, found)
-        if found.whole
-        else on_one_line(folded.span(found.start, found.end)),
+        message=message,
         captures=captures,
         confidence="exact" if found.whole else "truncated",
         score=round(100 * found.share, 1),
         quoted=quoted,
     )
+
+
+def _rest(folded: Folded, found: Fit, *, is_raised: bool) -> tuple[str, str]:
+    """What the software says before and behind a template's text on the same line of its message.
+
+    Before a log line's and loose text's own words stand headlines and columns of tables: they are no part of it.
+    """
+    text, begin, end = folded.original, folded.offsets[found.start], folded.offsets[found.end - 1] + 1
+    before = text[text.rfind("\n", 0, begin) + 1 : begin]
+    after = text[end:].split("\n", 1)[0]
+    if before.rstrip().endswith(("'", '"', "`")) or (before.strip() and not is_raised):
+        return "", ""  # a quotation, or words in a sentence
+    if (wrapper := TAIL.search(after)) is not None:
+        after = after[: wrapper.start()]
+    if after.lstrip()[:1] in ("[", "("):
+        after = ""  # what a wrapper adds, cut by a line break
+    if len(before) > REST_LIMIT or _WRAPS.search(before) or not _WORD.search(before):
+        before = ""
+    return before, after.rstrip() if len(after) <= 4 * REST_LIMIT and regex.search(r"\w", after) else ""
 
 
 def _in_template_spacing(template: Template, found: Fit) -> str:
