@@ -1,7 +1,7 @@
 """Checking the little language of fixes: what a recipe says must be computable when its day comes.
 
-Only the form is checked here: names, numbers, ``+ - * / // %``, comparisons, ``and or not``, and the
-functions below. Computing is the diagnosis's business; a test holds the two to the same language.
+Only the form is checked here: names, numbers, ``+ - * / // %``, comparisons, ``and or not``, text in quotes where it
+is compared, and the functions below. Computing is the diagnosis's business; a test holds the two to the same language.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ FUNCTIONS = {
     "round_up": (2, 2),
     "round_down": (2, 2),
     "largest_divisor": (2, 2),
+    "power_of_two": (1, 1),
+    "given": (2, 2),
 }
 """The functions, with the fewest and the most arguments that each takes."""
 
@@ -77,8 +79,7 @@ def _problems(node: ast.expr, names: set[str]) -> Iterator[str]:
         case ast.Compare():
             if not all(isinstance(operator, _COMPARISONS) for operator in node.ops):
                 yield "only the comparisons == != < <= > >= are allowed"
-            for value in (node.left, *node.comparators):
-                yield from _problems(value, names)
+            yield from _compared(node, names)
         case ast.Call():
             yield from _call_problems(node, names)
         case _:
@@ -94,5 +95,25 @@ def _call_problems(node: ast.Call, names: set[str]) -> Iterator[str]:
     if node.keywords or not fewest <= len(node.args) <= most:
         wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
         yield f"{name} takes {wanted} values"
+    if name == "given" and node.args and not isinstance(node.args[0], ast.Name):
+        yield "given takes a name first"
     for argument in node.args:
         yield from _problems(argument, names)
+
+
+def _compared(node: ast.Compare, names: set[str]) -> Iterator[str]:
+    """The sides of a comparison, where text may stand: in quotes, or as what ``given`` falls back to."""
+    for side in (node.left, *node.comparators):
+        yield from _side_problems(side, names, all(isinstance(operator, ast.Eq | ast.NotEq) for operator in node.ops))
+
+
+def _side_problems(side: ast.expr, names: set[str], equality: bool) -> Iterator[str]:
+    match side:
+        case ast.Constant(value=str()):
+            if not equality:
+                yield "text is compared with == and != alone"
+        case ast.Call(func=ast.Name(id="given"), args=[ast.Name(id=name), otherwise], keywords=[]):
+            names.add(name)
+            yield from _side_problems(otherwise, names, equality)
+        case _:
+            yield from _problems(side, names)

@@ -22,16 +22,22 @@ from triage.model import Site
 
 SCHEMA = "vllm-triage/sites/1"
 
-WORDS = 30
-"""Words of a text that are looked for, the longest first."""
+WORDS = 24
+"""Different words of a text that are counted in the index, the longest."""
 
-COMMON = 1500
-"""Entries that a word may stand in; a commoner one tells nothing."""
+RAREST = 8
+"""Of them, the rarest that the index has: by these the entries are found."""
+
+RARE = 1500
+"""A word of fewer entries is rare: three of them find a text, and commoner ones are left alone."""
+
+COMMON = 12_000
+"""Places of one word that are looked at."""
 
 OFFERED = 300
 """Sites offered for one text."""
 
-_WORD = re.compile(rb"[A-Za-z_]{5,}")
+_WORD = re.compile(rb"[A-Za-z_]{3,}")
 
 
 class Lines(Mapping[str, int]):
@@ -113,13 +119,14 @@ class SiteFile:
     def worded(self, text: str) -> Sequence[Site]:
         """The sites whose entries share the most telling words with a text, at most OFFERED."""
         words = sorted(set(_WORD.findall(text.encode("utf-8", "replace"))), key=lambda word: (-len(word), word))[:WORDS]
+        counted = sorted((count, word) for word in words if (count := self._data.count(word)))[:RAREST]
         scores: Counter[int] = Counter()
-        for word in words:
-            starts = {self._data.rfind(b"\n", 0, at) + 1 for at in self._places(word)}
-            if 0 < len(starts) <= COMMON:
-                weight = round(1000 * math.log(20 * COMMON / len(starts)))
-                for start in starts:
-                    scores[start] += weight
+        for place, (count, word) in enumerate(counted):
+            if place >= 3 and count > RARE:
+                break
+            weight = round(1000 * math.log(1 + COMMON / count)) + len(word)
+            for start in {self._data.rfind(b"\n", 0, at) + 1 for at in self._places(word)}:
+                scores[start] += weight
         best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:OFFERED]
         return [site for start, _ in best if (site := self._site(start)) is not None]
 
@@ -140,7 +147,7 @@ class SiteFile:
 
     def _places(self, word: bytes) -> Iterator[int]:
         at = self._data.find(word)
-        for _ in range(4 * COMMON):
+        for _ in range(COMMON):
             if at < 0:
                 return
             yield at

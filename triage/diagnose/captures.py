@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import regex
 
-from triage.model import Cause, Event, RunFacts, Scalar
+from triage.model import CaptureSpec, Cause, Event, RunFacts, Scalar
 
 SECONDS = 0.1
 """Time that one pattern of a record may take on one text."""
+
+# PyTorch gives each size in the unit that suits it: a number is in the unit of its capture, whatever the text has.
+_SIZES = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_SIZE = regex.compile(r"(-?[\d.]{1,20}) ?(bytes|[KMGT]iB)")
 
 
 def from_facts(cause: Cause, facts: RunFacts) -> dict[str, Scalar]:
@@ -24,6 +28,7 @@ def from_facts(cause: Cause, facts: RunFacts) -> dict[str, Scalar]:
             "engine": facts.engine,
             "run": {
                 "model": facts.model,
+                "platform": facts.platform,
                 "version": facts.vllm_version,
                 "world_size": facts.world_size,
                 "gpus": facts.gpus,
@@ -32,7 +37,7 @@ def from_facts(cause: Cause, facts: RunFacts) -> dict[str, Scalar]:
         if spec.source in places:
             value = places[spec.source].get(spec.key or name)
             if isinstance(value, (int, float, str, bool)):
-                found[name] = _typed(str(value), spec.type) if isinstance(value, str) else value
+                found[name] = _typed(str(value), spec) if isinstance(value, str) else value
     return found
 
 
@@ -51,7 +56,7 @@ def from_text(cause: Cause, event: Event, near: Sequence[str]) -> dict[str, Scal
         texts = [event.text] if spec.source == "chain" else reversed(near)
         match = next((match for text in texts if (match := _search(spec.key, text)) is not None), None)
         if match is not None:
-            found[name] = _typed(match[1] if match.re.groups else match[0], spec.type)
+            found[name] = _typed(match[1] if match.re.groups else match[0], spec)
     return found
 
 
@@ -67,7 +72,7 @@ def from_following(cause: Cause, known: Mapping[str, Scalar], text: str) -> dict
         if spec.source != "near" or not spec.key or name in known:
             continue
         if (match := _search(spec.key, text)) is not None:
-            found[name] = _typed(match[1] if match.re.groups else match[0], spec.type)
+            found[name] = _typed(match[1] if match.re.groups else match[0], spec)
     return found
 
 
@@ -78,11 +83,14 @@ def _search(pattern: str, text: str) -> regex.Match[str] | None:
         return None  # a value that cannot be told in time is one that the log does not show
 
 
-def _typed(text: str, kind: str) -> Scalar:
+def _typed(text: str, spec: CaptureSpec) -> Scalar:
     try:
-        if kind == "int":
+        if spec.type == "int":
             return int(float(text.replace(",", "")))
-        if kind == "float":
+        if spec.type == "float":
+            size = _SIZE.fullmatch(text) if spec.unit in _SIZES else None
+            if size is not None and spec.unit is not None:
+                return float(size[1]) * _SIZES[size[2]] / _SIZES[spec.unit]
             return float(text.replace(",", ""))
     except (ValueError, OverflowError):
         return None

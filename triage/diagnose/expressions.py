@@ -1,6 +1,6 @@
 """The closed little language of the fixes: arithmetic over captures and run facts.
 
-``max(max_num_seqs, 2048)``, ``round_down(a // b, 16)``, ``tensor_parallel_size > 1 and heads % 8 == 0``. Parsed with
+``max(max_num_seqs, 2048)``, ``round_down(a // b, 16)``, ``given(gpus, 1) > 1 and dtype != 'auto'``. Parsed with
 Python's own grammar, evaluated by hand over a white list: nothing of Python can be reached from it, and every
 number stays bounded.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from triage.model import Scalar
 
@@ -56,8 +56,9 @@ def evaluate(expression: str, names: Mapping[str, Scalar]) -> Number:
 
     Args:
         expression: in the closed language: numbers, names, ``+ - * / // %``, comparisons, ``and or not``, True and
-            False, and the functions min, max, ceil, floor, round_up(x, step), round_down(x, step) and
-            largest_divisor(n, at_most).
+            False, and the functions min, max, ceil, floor, round_up(x, step), round_down(x, step),
+            largest_divisor(n, at_most), power_of_two(x), the smallest that is not below x, and given(name, otherwise),
+            which needs no value of the name. Text, of a name or in quotes, can be compared with == and !=.
         names: values by name; None counts as not known.
 
     Raises:
@@ -68,7 +69,7 @@ def evaluate(expression: str, names: Mapping[str, Scalar]) -> Number:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS):
             raise ExpressionError(f"not a function of the language: {ast.unparse(node.func)[:80]}")
-    used = dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id not in _FUNCTIONS)
+    used = dict.fromkeys(_needed(tree, names))
     if missing := [name for name in sorted(used, key=expression.find) if names.get(name) is None]:
         raise MissingName(*missing)
     return _value(tree, names)
@@ -155,8 +156,34 @@ def _parse(expression: str) -> ast.expr:
     return tree
 
 
-def _value(node: ast.expr, names: Mapping[str, Scalar]) -> Number:
+def _needed(node: ast.AST, names: Mapping[str, Scalar]) -> Iterator[str]:
+    """The names whose values an expression cannot do without."""
     match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Call(func=ast.Name(id="given"), args=[ast.Name(id=name), otherwise]):
+            if names.get(name) is None:
+                yield from _needed(otherwise, names)
+        case ast.Call(args=args):
+            for arg in args:
+                yield from _needed(arg, names)
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from _needed(child, names)
+
+
+def _value(node: ast.expr, names: Mapping[str, Scalar]) -> Number:
+    value = _scalar(node, names)
+    if isinstance(value, str):
+        raise ExpressionError(f"{ast.unparse(node)[:80]} is text, not a number")
+    return value
+
+
+def _scalar(node: ast.expr, names: Mapping[str, Scalar]) -> Number | str:
+    """A value that may be a text: text has no use but in a comparison."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
         case ast.Constant(value=bool() | int() | float() as value):
             return _bounded(value)
         case ast.Name(id=name):
@@ -172,21 +199,27 @@ def _value(node: ast.expr, names: Mapping[str, Scalar]) -> Number:
         case ast.BoolOp(values=values):
             return any(_value(value, names) for value in values)
         case ast.Compare(left=left, ops=ops, comparators=comparators):
-            sides = [_value(side, names) for side in (left, *comparators)]
+            sides = [_scalar(side, names) for side in (left, *comparators)]
             pairs = zip(sides, ops, sides[1:], strict=False)
             return all(_compare(one, operator, other) for one, operator, other in pairs)
+        case ast.Call(func=ast.Name(id="given"), args=args, keywords=[]):
+            return _given(args, names)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
             return _bounded(_call(name, [_value(arg, names) for arg in args]))
     raise ExpressionError(f"not in the language: {ast.unparse(node)[:80]}")
 
 
-def _named(name: str, names: Mapping[str, Scalar]) -> Number:
+def _named(name: str, names: Mapping[str, Scalar]) -> Number | str:
     value = names.get(name)
     if value is None:
         raise MissingName(name)
-    if isinstance(value, str):
-        raise ExpressionError(f"{name} is text, not a number")
-    return _bounded(value)
+    return value if isinstance(value, str) else _bounded(value)
+
+
+def _given(args: list[ast.expr], names: Mapping[str, Scalar]) -> Number | str:
+    if len(args) != 2 or not isinstance(args[0], ast.Name):
+        raise ExpressionError("given takes a name and what holds where the log does not show its value")
+    return _scalar(args[0] if names.get(args[0].id) is not None else args[1], names)
 
 
 def _bounded(value: Number) -> Number:
@@ -204,7 +237,11 @@ def _operate(operator: Callable[[Number, Number], Number], left: Number, right: 
         raise ExpressionError("division by zero") from None
 
 
-def _compare(left: Number, operator: ast.cmpop, right: Number) -> bool:
+def _compare(left: Number | str, operator: ast.cmpop, right: Number | str) -> bool:
+    if isinstance(left, str) or isinstance(right, str):
+        if not isinstance(operator, ast.Eq | ast.NotEq):
+            raise ExpressionError("text is compared with == and != alone")
+        return (left == right) is isinstance(operator, ast.Eq)
     compare = _COMPARISONS.get(type(operator))
     if compare is None:
         raise ExpressionError(f"not in the language: {type(operator).__name__}")
@@ -213,7 +250,7 @@ def _compare(left: Number, operator: ast.cmpop, right: Number) -> bool:
 
 def _call(name: str, args: list[Number]) -> Number:
     function, count = _FUNCTIONS[name]
-    if (count and len(args) != count) or not args:
+    if function is None or (count and len(args) != count) or not args:
         raise ExpressionError(f"{name} takes {count or 'some'} values, not {len(args)}")
     return function(*args)
 
@@ -237,6 +274,11 @@ def _largest_divisor(number: Number, at_most: Number) -> int:
     return next(candidate for candidate in range(start, 0, -1) if whole % candidate == 0)
 
 
+def _power_of_two(number: Number) -> int:
+    """The smallest power of two that is not below a number (and at least 1)."""
+    return 1 << max(math.ceil(number) - 1, 0).bit_length()
+
+
 _OPERATORS: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: lambda left, right: left + right,
     ast.Sub: lambda left, right: left - right,
@@ -253,7 +295,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Number, Number], bool]] = {
     ast.Eq: lambda left, right: left == right,
     ast.NotEq: lambda left, right: left != right,
 }
-_FUNCTIONS: Mapping[str, tuple[Callable[..., Number], int]] = {
+_FUNCTIONS: Mapping[str, tuple[Callable[..., Number] | None, int]] = {
     "min": (lambda *values: min(values), 0),
     "max": (lambda *values: max(values), 0),
     "ceil": (math.ceil, 1),
@@ -261,4 +303,6 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Number], int]] = {
     "round_up": (lambda value, step: _step(value, step, math.ceil), 2),
     "round_down": (lambda value, step: _step(value, step, math.floor), 2),
     "largest_divisor": (_largest_divisor, 2),
+    "power_of_two": (_power_of_two, 1),
+    "given": (None, 2),  # no function of values: it looks for one first
 }

@@ -31,6 +31,10 @@ DEFAULT_PORT = 8000
 _DECIMALS = 6
 # Arguments whose default has been the same in every release.
 _ONE_BY_DEFAULT = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+# Others, with the releases that have each default.
+_BY_DEFAULT: Mapping[str, tuple[tuple[str, Scalar], ...]] = {
+    "gpu_memory_utilization": (("<0.20", 0.9), (">=0.20", 0.92))
+}
 
 
 def work_out(
@@ -86,10 +90,11 @@ def names_of(captures: Mapping[str, Scalar], facts: RunFacts) -> dict[str, Scala
     names: dict[str, Scalar] = {"world_size": facts.world_size, "gpus": facts.gpus}
     if facts.args and CUT not in facts.unusable:
         names.update((name, 1) for name in _ONE_BY_DEFAULT if name not in facts.unusable)
+        names.update((name, value) for name, value in _defaults(facts).items() if name not in facts.unusable)
     for value in facts.args.values():
         if isinstance(value, Mapping):
             names.update(_scalars(value))
-    names.update(model=facts.model, vllm_version=facts.vllm_version)
+    names.update(model=facts.model, vllm_version=facts.vllm_version, platform=facts.platform)
     engine = dict(facts.engine)
     if "max_seq_len" in engine:
         engine.setdefault("max_model_len", engine["max_seq_len"])
@@ -97,6 +102,15 @@ def names_of(captures: Mapping[str, Scalar], facts: RunFacts) -> dict[str, Scala
         names.update(_scalars(known))
     names.update((name, value) for name, value in captures.items() if value is not None)
     return {name: value for name, value in names.items() if value is not None}
+
+
+def _defaults(facts: RunFacts) -> dict[str, Scalar]:
+    """The defaults of the run's release, of arguments that have had several."""
+    version = _version(facts.vllm_version)
+    if version is None:
+        return {}
+    found = {name: [value for spec, value in values if _admits(spec, version)] for name, values in _BY_DEFAULT.items()}
+    return {name: values[0] for name, values in found.items() if values}
 
 
 def release_of(version: str | None, catalogue: Catalogue) -> Release:

@@ -58,8 +58,11 @@ def place(statement: Statement, index: SiteIndex, release: str | None) -> Placem
         return None
     best = fitting[0]
     # Without a release all that it was in may be meant; where it was last is shown then.
-    others = [each.site for each in fitting[1:] if each[:5] == best[:5] and each.site.file != best.site.file]
-    others = [] if best.placed else list({(site.file, site.function): site for site in others}.values())
+    others = [each.site for each in fitting[1:] if each[:5] == best[:5]]
+    if best.placed and _shown_line(statement) is not None:
+        others = []  # the nearest line decides
+    here = (best.site.file, best.site.function)
+    others = list({at: site for site in others if (at := (site.file, site.function)) != here}.values())
     return Placement(
         best.site,
         best.found.captures,
@@ -73,9 +76,8 @@ def _fitting(statement: Statement, folded: Folded, index: SiteIndex, releases: f
     for site in index.worded(statement.text[:TEXT_LIMIT]):
         if site.template is None or (found := fit(site.template, {}, folded)) is None:
             continue
-        letters = len(
-            _LETTER.findall(fold_literal(" ".join(p for p in site.template.parts if not isinstance(p, Hole))))
-        )
+        literal = fold_literal(" ".join(part for part in site.template.parts if not isinstance(part, Hole)))
+        letters = len(_LETTER.findall(literal))
         placed, agreeing = _is_placed(statement, site), _agrees(statement, site)
         if letters < LEAST or not (agreeing and (placed or letters >= TELLING)):
             continue
@@ -83,7 +85,14 @@ def _fitting(statement: Statement, folded: Folded, index: SiteIndex, releases: f
             continue
         known = not releases or not releases.isdisjoint(site.lines)
         yield _Fitting(
-            found.whole, placed, round(letters * found.share), known, agreeing, _nearness(statement, site), site, found
+            found.whole,
+            placed,
+            round(len(literal) * found.share),
+            known,
+            agreeing,
+            _nearness(statement, site),
+            site,
+            found,
         )
 
 
@@ -119,11 +128,15 @@ def _is_placed(statement: Statement, site: Site) -> bool:
 
 def _nearness(statement: Statement, site: Site) -> float:
     """How near the line that the input shows is to any line of the site; the newest site where it shows none."""
+    line, lines = _shown_line(statement), list(site.lines.values())
+    return -float(min(abs(line - each) for each in lines)) if line is not None and lines else float(len(lines))
+
+
+def _shown_line(statement: Statement) -> int | None:
+    """The line that the traceback's last frame, or the logger, names."""
     record = statement.records[0] if statement.records else statement.event.first
     frame = _last_frame(statement)
-    line = frame.line if frame is not None else record.logger_line
-    lines = list(site.lines.values())
-    return -float(min(abs(line - each) for each in lines)) if line is not None and lines else float(len(lines))
+    return frame.line if frame is not None else record.logger_line
 
 
 def _last_frame(statement: Statement) -> Frame | None:

@@ -36,6 +36,10 @@ _QUOTES = regex.compile(
 )
 
 
+# An error that a warning gives as an example of what may come; the paste may have broken its lines anywhere in it.
+_EXAMPLE = regex.compile(r"\b(?:errors?|exceptions?)\s+(?:like|such\s+as)\s+`[^`]{1,300}`")
+
+
 def statements(event: Event) -> Iterator[Statement]:
     """Give what an event says, the innermost exception first, its headline last.
 
@@ -49,9 +53,8 @@ def statements(event: Event) -> Iterator[Statement]:
         yield Statement(event, raised.message, raised.class_name, index, raised.records or event.records[:1])
     headline = event.headline.strip()
     if event.kind == "text":
-        headline = "\n".join("" if _QUOTES.search(line[:500]) else line for line in event.headline.split("\n")).strip(
-            "\n"
-        )
+        headline = _EXAMPLE.sub("", event.headline)
+        headline = "\n".join("" if _QUOTES.search(line[:500]) else line for line in headline.split("\n")).strip("\n")
     if not headline:
         return
     class_name = None

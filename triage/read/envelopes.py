@@ -24,6 +24,9 @@ from triage.read.unfold import unfold
 DEPTH = 12
 """Envelopes taken off one line at most."""
 
+HEADER_WITHIN = 400
+"""Characters from a line's beginning in which the header of vLLM's logger is looked for behind what nobody knows."""
+
 TAGS_LIMIT = 4096
 """Process tags kept."""
 
@@ -34,6 +37,14 @@ _GLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "CRITICAL", "C": "CRITI
 _REPEATED = regex.compile(
     r"\s*\[repeated (?P<times>\d+)x across cluster\](?: \(Ray deduplicates logs by default\..*)?$"
 )
+# vLLM's logger is not mistaken for anything else: what stands before its header is an envelope, if an unknown one. A
+# quotation is none.
+_OWN_HEADER = regex.compile(
+    r"(?:\([A-Za-z][\w:.-]*(?: [A-Z]+\d+)*(?: rank=\d+)?,? pid=\d+(?:, ip=[\w.:-]+)?\) )*"
+    r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) (?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? "
+    r"(?:\[[\w./*<>-]+:\d+\]|[\w.*-]+\.py:\d+\]) "
+)
+_QUOTATION = regex.compile(r"['\"`]|\w$")
 # What a prefix can begin with; most lines of a traceback can not.
 _FIRST = frozenset("*+`• ([>-<#│┃║|" + string.ascii_letters + string.digits)
 _BORDERS = frozenset("│┃║")
@@ -75,7 +86,10 @@ def _records(
         return
     pieces = _wrapped(rest, rest != text) or unfold(rest)
     if len(pieces) == 1 and pieces[0][0] == rest:
-        yield _record(lines, rest, said)
+        if depth > 0 and "level" not in said and (own := _own_header(rest)):
+            yield from _records(lines, rest[own:], said, (), depth - 1)
+        else:
+            yield _record(lines, rest, said)
         return
     for piece, more in pieces:
         wrapped = {**said, **more}
@@ -83,6 +97,13 @@ def _records(
             yield from _records(lines, plain(piece), wrapped, (), depth - DEPTH // 3)
         else:
             yield _record(lines, piece, wrapped)
+
+
+def _own_header(text: str) -> int:
+    """Where a header of vLLM's logger begins behind an envelope that nobody knows; 0 where none does."""
+    if ".py:" not in text[:HEADER_WITHIN] or (own := _OWN_HEADER.search(text, 1, HEADER_WITHIN)) is None:
+        return 0
+    return 0 if _QUOTATION.search(text[: own.start()]) else own.start()
 
 
 def _wrapped(text: str, is_behind_prefix: bool) -> list[Piece] | None:

@@ -24,7 +24,7 @@ Piece = tuple[str, dict[str, str]]
 # What is always a log line's text, and what is one only where a level, a clock or a stream stands beside it: a
 # server's answers and requests are JSON as well.
 _TEXT = ("message", "msg", "textpayload", "logmessage", "logentry")
-_WEAK_TEXT = ("log", "text", "line", "event", "body", "shortmessage")
+_WEAK_TEXT = ("log", "text", "line", "event", "body", "shortmessage", "raw")
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "level": ("level", "levelname", "severity", "severitytext", "loglevel", "lvl", "levelno", "priority"),
     "time": (
@@ -51,6 +51,7 @@ _TRACE = (
 _NESTED = (
     "jsonpayload", "record", "fields", "data", "source", "log", "kubernetes", "k8s", "labels", "resource", "attributes",
     "process", "origin", "file", "error", "level", "time", "stream", "extra", "exception", "elapsed",
+    "result",
 )  # fmt: skip
 _SIGNS = ("level", "time")
 _BESIDE = frozenset({"stream", "kubernetes", "labels", "logger", "loggername", "record", "container", "containername"})

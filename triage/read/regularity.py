@@ -104,7 +104,8 @@ def learn(texts: Sequence[str], peel: Peel) -> tuple[regex.Pattern[str], ...]:
     return tuple(found)
 
 
-def _is_log(text: str, peel: Peel) -> bool:
+def is_log(text: str, peel: Peel) -> bool:
+    """Whether a text is plainly a line of a log: a traceback, a frame, or a prefix of vLLM's own at its beginning."""
     return _PROOF.match(text) is not None or peel(text)[1]
 
 
@@ -114,7 +115,7 @@ def _agreed_pattern(peeled: Sequence[tuple[str, bool]], peel: Peel) -> regex.Pat
         hits = [(match, match.string[match.end() :]) for match in matches if match is not None]
         if 2 * len(hits) < len(peeled) or not _agree(matches, row.pattern):
             continue
-        if not any(_is_log(rest, peel) or _RAISED.match(rest) for _, rest in hits):
+        if not any(is_log(rest, peel) or _RAISED.match(rest) for _, rest in hits):
             continue
         if "key" not in row.pattern.groupindex:
             return row.pattern
@@ -147,15 +148,15 @@ def _unknown_pattern(peeled: Sequence[tuple[str, bool]], peel: Peel) -> regex.Pa
     neighbours: Counter[str] = Counter()
     proven: set[str] = set()
     before: set[str] = set()
-    for text, is_log in peeled:
+    for text, known in peeled:
         shapes = set()
-        if not is_log and not _PROOF.match(text):
+        if not known and not _PROOF.match(text):
             for delimiter in _DELIMITER.finditer(text[:LONGEST]):
                 shape = _DIGITS.sub("0", text[: delimiter.end()])
                 if "0" not in shape and not shape.startswith("["):
                     continue  # words with a colon behind them are text; a prefix counts or is bracketed
                 shapes.add(shape)
-                if shape not in proven and _is_log(text[delimiter.end() :], peel):
+                if shape not in proven and is_log(text[delimiter.end() :], peel):
                     proven.add(shape)
         for shape in shapes:
             counts[shape] += 1

@@ -16,9 +16,10 @@ from triage.model import Line, Record
 from triage.read.ansi import plain
 from triage.read.carriers import BORDERS, carried
 from triage.read.envelopes import Prefixes, is_prefixed, peeled, to_record, to_records
+from triage.read.exports import opened
 from triage.read.markdown import list_marks
 from triage.read.partials import Piece, join_partials
-from triage.read.regularity import learn
+from triage.read.regularity import is_log, learn
 from triage.read.widths import AGREEING, Widths
 
 WINDOW = 400
@@ -65,7 +66,8 @@ def unwrap(lines: Iterable[Line], *, window: int = WINDOW) -> Iterator[Record]:
             (the width is then told from the lines that went by).
     """
     joiner = _Joiner(waits=window > 0)
-    joined = joiner.join(join_partials(lines), window)
+    pieces = opened(join_partials(lines), window, lambda text: is_log(plain(text), peeled))
+    joined = joiner.join(pieces, window)
     if window:
         # A paste may have been wrapped twice, by a terminal and by a form: what is joined may be full again.
         held = [piece for piece, _ in zip(joined, range(window), strict=False)]
