@@ -29,6 +29,20 @@ NAMES = {"a": 7, "b": 2, "x": 1.5, "on": True, "text": "abc", "cut": None}
         ("largest_divisor(12, 5)", 4),
         ("largest_divisor(7, 3)", 1),
         ("largest_divisor(8, 100)", 8),
+        ("power_of_two(1)", 1),
+        ("power_of_two(0.2)", 1),
+        ("power_of_two(4)", 4),
+        ("power_of_two(4.01)", 8),
+        ("power_of_two(a)", 8),
+        ("given(a, 3)", 7),
+        ("given(zz, 3)", 3),
+        ("given(cut, b + 1)", 3),
+        ("given(zz, given(cut, a))", 7),
+        ("given(a, zz)", 7),
+        ("text == 'abc'", True),
+        ("text != 'abc' or text == 1", False),
+        ("given(zz, 'cpu') == 'cpu'", True),
+        ("given(text, given(zz, 'cpu')) != 'cpu'", True),
         ("1 < b <= 2", True),
         ("a == 7 and not b == 3 or False", True),
         ("on and a > 100", False),
@@ -49,6 +63,14 @@ def test_values(expression: str, value: object) -> None:
         "a[0]",
         "'abc'",
         "text + 1",
+        "text < 'b'",
+        "text and a",
+        "given(zz, 'abc')",
+        "given(a, 1, 2)",
+        "given(1, 2)",
+        "power_of_two(a, b)",
+        "power_of_two(999999999999999)",
+        "max(text, 'abc') == 'abc'",
         "[a]",
         "(lambda: 1)()",
         "__import__('os')",
@@ -94,6 +116,13 @@ def test_missing_names_are_told_at_once() -> None:
     assert caught.value.names == ("zz", "cut", "aa")
 
 
+def test_what_stands_in_for_a_missing_value_may_be_missing_too() -> None:
+    """The name that has no value either is told, not the one that had a substitute."""
+    with pytest.raises(MissingName) as caught:
+        evaluate("given(zz, aa) + given(a, bb)", NAMES)
+    assert caught.value.names == ("aa",)
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_survived(text: str) -> None:
     """No text makes the evaluator fail in another way."""
@@ -123,6 +152,7 @@ def test_fill_tells_all_that_is_missing() -> None:
         fill("{zz} {a} {cut + 1}", NAMES)
     assert caught.value.names == ("zz", "cut")
     assert unfilled("{zz} {a} {cut + 1} {{", NAMES) == "zz 7 cut + 1 {"
+    assert unfilled("to {floor(min(zz * 100 - max(5, a), b * 100)) / 100}", NAMES) == "to N"
 
 
 def test_values_cannot_be_holes() -> None:

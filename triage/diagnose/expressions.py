@@ -29,6 +29,9 @@ DIVISOR_LIMIT = 10**6
 SHOWN_LIMIT = 300
 """Characters of a text value that are shown in a filled text."""
 
+READABLE = 40
+"""Characters of an expression that are shown where its value is lacking."""
+
 Number = int | float | bool
 
 _HOLE = re.compile(r"\{\{|\}\}|\{([^{}]{1,400})\}")
@@ -108,7 +111,10 @@ def fill(text: str, names: Mapping[str, Scalar], quote: Callable[[str], str] | N
 
 
 def unfilled(text: str, names: Mapping[str, Scalar]) -> str:
-    """Fill what can be filled; where a value is lacking its expression stays, without the braces."""
+    """Fill what can be filled; where a value is lacking its expression stays, without the braces.
+
+    A long one says nothing to a reader and is shown as a number to come: N.
+    """
 
     def replace(hole: re.Match[str]) -> str:
         if hole[1] is None:
@@ -116,7 +122,8 @@ def unfilled(text: str, names: Mapping[str, Scalar]) -> str:
         try:
             return _shown(hole[1].strip(), names, visible)
         except (MissingName, ExpressionError):
-            return hole[1].strip()
+            expression = hole[1].strip()
+            return expression if len(expression) <= READABLE else "N"
 
     return _HOLE.sub(replace, text)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from triage.diagnose import quoting
 from triage.diagnose.arguments import Release
@@ -17,6 +16,7 @@ from triage.diagnose.flags import name_of
 from triage.diagnose.launches import CUT
 from triage.diagnose.presence import is_given, is_variable_shown, may_be_given
 from triage.diagnose.quoting import UnquotableError
+from triage.diagnose.values import admits, names_of, parse_version
 from triage.model import Catalogue, Cause, Fix, FixRecipe, Idiom, RunFacts, Scalar
 
 UNPRINTABLE = "UNPRINTABLE"
@@ -29,12 +29,6 @@ DEFAULT_PORT = 8000
 """Where the server listens unless told otherwise."""
 
 _DECIMALS = 6
-# Arguments whose default has been the same in every release.
-_ONE_BY_DEFAULT = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
-# Others, with the releases that have each default.
-_BY_DEFAULT: Mapping[str, tuple[tuple[str, Scalar], ...]] = {
-    "gpu_memory_utilization": (("<0.20", 0.9), (">=0.20", 0.92))
-}
 
 
 def work_out(
@@ -73,7 +67,7 @@ def work_out(
         return _in_order(_fix(recipe, context) for recipe in cause.fixes) or _in_general(cause)
     tried: list[list[FixRecipe]] = []
     for nearest in (version, *_by_distance(version, catalogue)):
-        admitted = [recipe for recipe in cause.fixes if _admits(recipe.versions, nearest)]
+        admitted = [recipe for recipe in cause.fixes if admits(recipe.versions, nearest)]
         if admitted in tried:
             continue
         tried.append(admitted)
@@ -82,46 +76,15 @@ def work_out(
     return _in_general(cause)
 
 
-def names_of(captures: Mapping[str, Scalar], facts: RunFacts) -> dict[str, Scalar]:
-    """The names that an expression can use: captures first, then arguments, the engine's config, run facts.
-
-    Keys inside an argument that is a dictionary (``num_speculative_tokens``) are names too, where nothing else is.
-    """
-    names: dict[str, Scalar] = {"world_size": facts.world_size, "gpus": facts.gpus}
-    if facts.args and CUT not in facts.unusable:
-        names.update((name, 1) for name in _ONE_BY_DEFAULT if name not in facts.unusable)
-        names.update((name, value) for name, value in _defaults(facts).items() if name not in facts.unusable)
-    for value in facts.args.values():
-        if isinstance(value, Mapping):
-            names.update(_scalars(value))
-    names.update(model=facts.model, vllm_version=facts.vllm_version, platform=facts.platform)
-    engine = dict(facts.engine)
-    if "max_seq_len" in engine:
-        engine.setdefault("max_model_len", engine["max_seq_len"])
-    for known in (engine, facts.args):
-        names.update(_scalars(known))
-    names.update((name, value) for name, value in captures.items() if value is not None)
-    return {name: value for name, value in names.items() if value is not None}
-
-
-def _defaults(facts: RunFacts) -> dict[str, Scalar]:
-    """The defaults of the run's release, of arguments that have had several."""
-    version = _version(facts.vllm_version)
-    if version is None:
-        return {}
-    found = {name: [value for spec, value in values if _admits(spec, version)] for name, values in _BY_DEFAULT.items()}
-    return {name: values[0] for name, values in found.items() if values}
-
-
 def release_of(version: str | None, catalogue: Catalogue) -> Release:
     """What the catalogue knows of a release: its flags, or those of the nearest release below it.
 
     A pre-release or development build counts as the release that it leads to.
     """
-    parsed = _version(version)
+    parsed = parse_version(version)
     if parsed is None:
         return Release()
-    known = sorted((release, name) for name in catalogue.flags if (release := _version(name)) is not None)
+    known = sorted((release, name) for name in catalogue.flags if (release := parse_version(name)) is not None)
     below = [name for release, name in known if release <= parsed]
     return Release(parsed, catalogue.flags[below[-1]] if below else None)
 
@@ -270,26 +233,9 @@ def _in_order(found: Iterable[tuple[Fix, bool] | None]) -> tuple[Fix, ...]:
 
 def _by_distance(version: Version, catalogue: Catalogue) -> list[Version]:
     """The releases that are known, those next to a version first, the older of two before the newer."""
-    known = sorted({release for name in catalogue.flags if (release := _version(name)) is not None} | {version})
+    known = sorted({release for name in catalogue.flags if (release := parse_version(name)) is not None} | {version})
     place = known.index(version)
     return sorted((release for release in known if release != version), key=lambda r: abs(known.index(r) - place))
-
-
-def _admits(versions: str | None, version: Version) -> bool:
-    if not versions:
-        return True
-    try:
-        return SpecifierSet(versions).contains(version, prereleases=True)
-    except InvalidSpecifier:
-        return False
-
-
-def _version(text: str | None) -> Version | None:
-    try:
-        version = Version(text or "")
-    except InvalidVersion:
-        return None
-    return Version(version.base_version if version.is_prerelease else version.public)
 
 
 def _computed(value: object, names: Mapping[str, Scalar]) -> Scalar:
@@ -350,7 +296,7 @@ def _flags(context: _Context) -> frozenset[str]:
 
 
 def _newest(catalogue: Catalogue) -> str | None:
-    known = [(version, name) for name in catalogue.flags if (version := _version(name)) is not None]
+    known = [(version, name) for name in catalogue.flags if (version := parse_version(name)) is not None]
     return max(known)[1] if known else None
 
 
@@ -359,7 +305,3 @@ def _for_paste(value: str) -> str:
         return quoting.for_shell(value)
     except UnquotableError:
         return UNPRINTABLE
-
-
-def _scalars(values: Mapping[str, object]) -> dict[str, Scalar]:
-    return {name: value for name, value in values.items() if isinstance(value, (bool, int, float, str))}

@@ -23,6 +23,10 @@ FOREIGN_LIMIT = 12
 """Lines of something else for which a traceback waits."""
 
 
+# What a frame, a traceback, a usage message or argparse's last line begin with.
+_RELAYED = frozenset(" Tuvap./")
+
+
 class _Stream(NamedTuple):
     source: str
     pod: str | None
@@ -32,6 +36,14 @@ class _Stream(NamedTuple):
     logged: bool
 
 
+class _Relay(NamedTuple):
+    source: str
+    pod: str | None
+    level: str | None
+    file: str | None
+    line: int | None
+
+
 class Assembler:
     """Assembles events from the records of one or several sources."""
 
@@ -39,12 +51,15 @@ class Assembler:
         self._open: dict[_Stream, Builder] = {}
         self._waiting: dict[_Stream, tuple[Builder, int]] = {}  # tracebacks, and the foreign lines behind them so far
         self._quoting: set[tuple[str, str | None]] = set()  # sources in the middle of a client's prompt
+        self._relays: set[_Relay] = set()
         self.limits: set[str] = set()
 
     def feed(self, record: Record) -> Iterator[Event]:
         """Take a record; give the events that it shows to be complete."""
         if (gutter := shapes.GUTTER.match(record.text)) is not None:
             record = replace(record, text=record.text[gutter.end() :])
+        if record.level is not None and self._is_relayed(record):
+            record = replace(record, level=None)
         logged = record.level is not None
         place = (record.first.source, record.pod)
         if logged or record.process is not None:
@@ -83,6 +98,31 @@ class Assembler:
             yield from self._finish(self._waiting.pop(stream)[0])
         for stream in list(self._open):
             yield from self._close(stream)
+
+    def _is_relayed(self, record: Record) -> bool:
+        """Whether a logger only passes on what another program prints, line by line: its level says nothing of them.
+
+        A frame of a traceback or a usage message that is a log message of its own shows it, from there on. vLLM's
+        logger, which names a file of Python, repeats its header on the lines of one message.
+        """
+        relay = _Relay(record.first.source, record.pod, record.level, record.logger_file, record.logger_line)
+        if relay in self._relays:
+            return True
+        text = record.text
+        if (record.logger_file or "").endswith(".py") or text[:1] not in _RELAYED:
+            return False
+        if record.level in ("ERROR", "CRITICAL"):
+            stream = _Stream(record.first.source, record.pod, record.process, record.pid, record.rank, True)
+            builder = self._open.get(stream)
+            shows = shapes.FRAME.match(text) is not None and (builder is None or not builder.has_header_of(record))
+        else:
+            begins = shapes.before_traceback(text) == "" or shapes.FRAME.match(text)
+            shows = bool(begins or shapes.USAGE.match(text) or shapes.USAGE_ERROR_ALONE.match(text))
+        if shows:
+            if len(self._relays) >= STREAMS_LIMIT:
+                self._relays.clear()
+            self._relays.add(relay)
+        return shows
 
     def _resume(self, stream: _Stream, record: Record) -> Iterator[Event]:
         """Go on with the traceback that waits, where the line belongs to it; give it up where none will come."""

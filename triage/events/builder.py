@@ -70,7 +70,7 @@ class Builder:
         """Take a further record of the stream; False when it begins something new."""
         if self._ended:
             return False
-        if self._logged and (record.level, record.logger_file, record.logger_line, record.time) != self._key:
+        if self._logged and not self.has_header_of(record):
             return False
         if self._indent and record.text[: self._indent].isspace():
             record = replace(record, text=record.text[self._indent :])
@@ -78,6 +78,10 @@ class Builder:
         if taken:
             self._keep(record)
         return bool(taken)
+
+    def has_header_of(self, record: Record) -> bool:
+        """Whether a record has the header that the first one had: lines of one message of a logger."""
+        return (record.level, record.logger_file, record.logger_line, record.time) == self._key
 
     def waits_behind(self, record: Record) -> bool:
         """Whether a line that the traceback did not take may be another part of the process in its middle."""

@@ -44,9 +44,9 @@ _OWN_HEADER = regex.compile(
     r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) (?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? "
     r"(?:\[[\w./*<>-]+:\d+\]|[\w.*-]+\.py:\d+\]) "
 )
-_QUOTATION = regex.compile(r"['\"`]|\w$")
+_QUOTATION = regex.compile(r"['\"`]|\w$|^(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 # What a prefix can begin with; most lines of a traceback can not.
-_FIRST = frozenset("*+`• ([>-<#│┃║|" + string.ascii_letters + string.digits)
+_FIRST = frozenset("*+`•\t ([>-<#│┃║|" + string.ascii_letters + string.digits)
 _BORDERS = frozenset("│┃║")
 # Relays leave the line end that they were given, spelled out.
 _tags: dict[str, dict[str, str]] = {}

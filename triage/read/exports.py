@@ -10,12 +10,14 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 
 import orjson
 import regex
 
 from triage.model import Line
+from triage.read.glued import untagged
 from triage.read.partials import Piece
 
 ROW_LINES = 200
@@ -49,7 +51,9 @@ _PUNCTUATION = regex.compile(
 _USAGE = regex.compile(r"usage: \S|[\w. -]{1,60}: error: ")
 _TRACEBACK = "Traceback (most recent call last):"
 _FRAME = regex.compile(r'\bFile "[^"]{1,400}", line \d')
-_CLOCK = regex.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?|(?<=[A-Z] )\d\d-\d\d \d\d:\d\d:\d\d|\b1\d{12}\b")
+_CLOCK = regex.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?|(?<=[A-Z] )\d\d-\d\d \d\d:\d\d:\d\d|\b1\d{12}\b"
+)
 
 
 def opened(pieces: Iterable[Piece], window: int, is_log: IsLog) -> Iterator[Piece]:
@@ -73,8 +77,12 @@ def opened(pieces: Iterable[Piece], window: int, is_log: IsLog) -> Iterator[Piec
         return
     entries = chain(first, entries)
     while some := [entry for entry, _ in zip(entries, range(REVERSED_LIMIT), strict=False)]:
+        last = max((line.number for entry in some for piece in entry for line in piece.lines), default=0)
         for entry in reversed(some):
-            yield from entry
+            for piece in entry:
+                # What came before and after is told by the numbers: these lines count from the end of the file.
+                lines = tuple(replace(line, number=last + 1 - line.number) for line in piece.lines)
+                yield Piece(lines, piece.text)
 
 
 def _entries(held: Sequence[Piece], stream: Iterator[Piece], is_log: IsLog) -> Iterator[Entry]:
@@ -83,7 +91,7 @@ def _entries(held: Sequence[Piece], stream: Iterator[Piece], is_log: IsLog) -> I
         return _rows(pieces, *table)
     if (name := _laid_out(held, is_log)) is not None:
         return _fields(pieces, name)
-    return (entry for piece in pieces for entry in _document(piece, is_log))
+    return (entry for piece in pieces for entry in _document(Piece(piece.lines, untagged(piece.text)), is_log))
 
 
 # --- tables ---
@@ -250,7 +258,9 @@ def _is_reversed(entries: Sequence[Entry]) -> bool:
         if len(before) == len(after):
             ups += after > before
             downs += after < before
-    return inverted > 2 * upright and downs >= ups or downs > 4 + 10 * ups
+    if inverted > 2 * upright and downs >= ups:
+        return True
+    return downs > 4 + 10 * ups or (downs >= _ENOUGH and downs == len(clocks) - 1)
 
 
 def _raw(line: Line) -> str:

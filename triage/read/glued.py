@@ -24,14 +24,23 @@ _BEGINS = regex.compile(
     r"Traceback \(most recent call last\):|  File \"[^\"]{1,400}\", line \d|"
     r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b(?:: |$)|usage: \S"
 )
-_BREAK = regex.compile(r"<br ?/?>|</?(?:pre|code|details)>", regex.IGNORECASE)
+_BREAK = regex.compile(r"<br ?/?>|</?(?:pre|code|details)>|</?(?:div|p|li|tr|td)(?: [^<>]{0,300})?>", regex.IGNORECASE)
+_INLINE = regex.compile(r"</?(?:span|a|b|i|em|strong|font|mark)(?: [^<>]{0,300})?>", regex.IGNORECASE)
 
 
 def unbroken(text: str) -> list[str]:
     """Split a line at the breaks that a web form or page wrote out (``<br>``); the line itself in most cases."""
-    if "<" not in text or not _BREAK.search(text):
+    if "<" not in text:
+        return [text]
+    text = untagged(text)
+    if not _BREAK.search(text):
         return [text]
     return [part for part in _BREAK.split(text, maxsplit=PIECES_LIMIT) if part.strip()] or [""]
+
+
+def untagged(text: str) -> str:
+    """A line of a page without the tags that only colour or link its words."""
+    return _INLINE.sub("", text) if "</" in text else text
 
 
 def behind_bars(text: str, is_prefixed: Callable[[str], bool]) -> list[str]:

@@ -45,6 +45,7 @@ _POD = r"(?P<pod>[a-z0-9][a-z0-9.]*-[a-z0-9.-]*)"
 # Where the blank behind a colon belongs to the prefix, all lines have it; so that form is tried first.
 AGREED: tuple[Agreed, ...] = (
     _agreed("cat -n and nl", r" *(?P<n>\d{1,7})\t", "     {n}\tTEXT"),
+    _agreed("a tab", r"\t", "\tTEXT"),
     _agreed("an editor's gutter", r" *(?P<n>\d{1,7}) ?[|│](?: |$)", "  {n} | TEXT", " {n} │ TEXT"),
     _agreed("a number and a colon", r" *(?P<n>\d{1,7}):(?: |$)", "{n}: TEXT"),
     _agreed("grep -n", r"(?P<n>\d{1,7})[:-]", "{n}:TEXT", "{n}-TEXT"),
