@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+import regex
+
 from triage import diagnose, events, match, read, redact, render
 from triage.errors import InputError
 from triage.model import (
@@ -34,6 +36,8 @@ QUOTES_LIMIT = 3
 
 NEAR_LINES, NEAR_WIDTH = 200, 2000
 """Records of a run, before a message and behind it, that "near" captures look at, and how many characters of each."""
+
+_OF_VLLM = regex.compile(r"\bvllm(?:\.[a-z]\w+|[/\\]\w+[/\\.]\w+|::\w| serve \S+ -)|\bvLLM\b")
 
 RUNS_LIMIT = 200
 """Starts of servers told apart in one input."""
@@ -166,7 +170,8 @@ class Triage:
         run = self._run_for(record)
         if not self._is_of_vllm:
             tagged = record.process is not None or record.logger_file is not None
-            self._is_of_vllm = tagged or "vllm" in record.text.lower()
+            # A module, a path or a flagged command: the bare name stands in what kubectl says of a missing pod, too.
+            self._is_of_vllm = tagged or _OF_VLLM.search(record.text[:NEAR_WIDTH]) is not None
         run.facts.observe(record)
         run.release.observe(record)
         run.near.append(record.text[:NEAR_WIDTH])

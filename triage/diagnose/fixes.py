@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import regex
 from packaging.version import Version
 
 from triage.diagnose import quoting
@@ -29,6 +30,7 @@ DEFAULT_PORT = 8000
 """Where the server listens unless told otherwise."""
 
 _DECIMALS = 6
+_NAMES = regex.compile(r"(?:[A-Za-z][\w.]*(?:==[\w.]+)?(?: |\Z)){2,20}", regex.ASCII)
 
 
 def work_out(
@@ -301,6 +303,9 @@ def _newest(catalogue: Catalogue) -> str | None:
 
 
 def _for_paste(value: str) -> str:
+    """A value for a step or a check; names in a row ("einops timm") stay the several words that they are."""
+    if _NAMES.fullmatch(value):
+        return value
     try:
         return quoting.for_shell(value)
     except UnquotableError:

@@ -176,8 +176,8 @@ def merge(held: Observation, copy: Observation) -> Observation:
         loud = observation.record.level not in ("DEBUG", "INFO")
         return not observation.relayed, loud, whole, in_vllm, bool(observation.frames), observation.depth
 
-    # Of one chain the wording that the record begins with stands, else the innermost, if it is there in whole: what wraps
-    # it says the same in other words.
+    # Of one chain the wording that the record begins with stands, else the innermost, if it is there in whole: what
+    # wraps it says the same in other words.
     is_chain = held.statement.event is copy.statement.event and held.is_exception and copy.is_exception
     inner = is_chain and worth(held)[:3] >= worth(copy)[:3] and (held.is_primary or not copy.is_primary)
     best = copy if worth(copy) > worth(held) and not inner else held

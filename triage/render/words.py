@@ -104,9 +104,9 @@ def seen_of(finding: Finding) -> str:
 
 
 def basis_of(location: Location) -> str:
-    """Where the place is from: the traceback, or the catalogue for which release."""
+    """Where the place is from: the log (a traceback, a logger's prefix), or the catalogue for which release."""
     if location.basis == "traceback":
-        return "from the traceback"
+        return "from the log"
     return f"catalogue for {visible(location.version, 60)}" if location.version else "catalogue; release unknown"
 
 
@@ -125,7 +125,7 @@ def where_of(finding: Finding) -> str:
         own = f"{at(place.file, place.line, place.function)} ({basis_of(place)})"
         return f"{own}, reached from {called}" if called else own
     if called:
-        return f"{called} (from the traceback; the innermost place in vLLM)"
+        return f"{called} (from the log; the innermost place in vLLM)"
     if finding.candidates:
         some = ", ".join(visible(each, NAME) for each in finding.candidates[:4])
         more = f" and {len(finding.candidates) - 4} more" if len(finding.candidates) > 4 else ""
