@@ -20,6 +20,9 @@ from triage.model import Line
 from triage.read.glued import untagged
 from triage.read.partials import Piece
 
+HEADER_LIMIT = 4000
+"""Characters of a line that may be a table's header."""
+
 ROW_LINES = 200
 """Lines that one row of a table may go over."""
 
@@ -106,8 +109,8 @@ def _table(held: Sequence[Piece]) -> tuple[Piece, str, int, int] | None:
     """The header of a table: its line, what parts its columns, how many there are, and which of them is the text."""
     for piece in [piece for piece in held if piece.text.strip()][:1]:
         text = piece.text.lstrip("\ufeff")
-        for delimiter in ",;\t":
-            names = next(csv.reader([text], delimiter=delimiter), [])
+        for delimiter in ",;\t" if len(text) <= HEADER_LIMIT else "":
+            names = _split(text, delimiter)
             if not 2 <= len(names) <= 60 or not all(_HEADING.fullmatch(name.strip()) for name in names):
                 continue
             texts = [index for index, name in enumerate(names) if _is_text(name.strip())]
@@ -134,15 +137,20 @@ def _rows(pieces: Iterable[Piece], header: Piece, delimiter: str, count: int, co
 
 def _cell(row: list[Piece], delimiter: str, count: int, column: int) -> Entry:
     """The lines of a row's text, each with the line of the file that it stands in; the row where it does not fit."""
-    try:
-        cells = next(csv.reader(["\n".join(piece.text for piece in row)], delimiter=delimiter), [])
-    except csv.Error:
-        return row
+    cells = _split("\n".join(piece.text for piece in row), delimiter)
     if len(cells) != count:
         return row
     before = sum(cell.count("\n") for cell in cells[:column])
     lines = cells[column].rstrip("\n").split("\n")
     return [Piece(row[min(before + index, len(row) - 1)].lines, line) for index, line in enumerate(lines)]
+
+
+def _split(text: str, delimiter: str) -> list[str]:
+    """The cells of a row; none where it is no row, or has a cell that is too long for one."""
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 # --- documents ---
