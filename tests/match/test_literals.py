@@ -133,3 +133,30 @@ def test_folding_keeps_the_way_back(text: str) -> None:
     assert folded.text == fold_literal(text)
     assert list(folded.offsets) == sorted(set(folded.offsets))
     assert not regex.search(r"\s", folded.text)
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "whole"),
+    [
+        (
+            "no supported config format was found in meta-llama/Llama-3.3-70B-Instruct.",
+            "meta-llama/Llama-3.3-70B-Instruct",
+            True,
+        ),
+        ("no supported config format was found in org/a-1.5. Give another", "org/a-1.5", True),
+        ("no supported config format was found in org/a-1.5.[type=value_error", "org/a-1.5", True),
+        ("no supported config format was found in org/a-1.5", "org/a-1.5", False),
+    ],
+)
+def test_a_full_stop_inside_a_value_ends_nothing(text: str, model: str, whole: bool) -> None:
+    """The stop that ends the sentence ends the value: a release's own is part of it; where it is lost, all is value."""
+    got = found(text, "no supported config format was found in {model}.")
+    assert got is not None
+    assert (got.captures["model"], got.whole) == (model, whole)
+
+
+def test_underscores_at_a_values_ends_belong_to_it() -> None:
+    """Markdown's underscores are left out of comparisons, not out of values."""
+    got = found("undefined symbol: _ZN3c10_ here", "undefined symbol: {symbol} here")
+    assert got is not None
+    assert got.captures["symbol"] == "_ZN3c10_"

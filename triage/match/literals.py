@@ -143,10 +143,15 @@ def _from(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded, f
     for index in range(first + 1, len(compiled.literals)):
         literal, hole = compiled.literals[index], compiled.holes[index - 1]
         if literal:
-            is_last = index == len(compiled.literals) - 1
-            at = _find_end(text, literal, end) if is_last and literal in _STOPS else -1
-            if at < 0:
-                at = _find_literal(text.text, literal, end, specs.get(hole.name))
+            spec = specs.get(hole.name)
+            if (
+                index == len(compiled.literals) - 1
+                and literal in _STOPS
+                and (spec is None or spec.type in ("str", "auto"))
+            ):
+                at = _find_end(text, literal, end)
+            else:
+                at = _find_literal(text.text, literal, end, spec)
             if at < 0:
                 return None
             after = at + len(literal)
@@ -165,7 +170,7 @@ def _find_end(text: Folded, literal: str, start: int) -> int:
     at = text.text.find(literal, start, start + HOLE_LIMIT + len(literal))
     while at >= 0:
         following = text.original[text.offsets[at + len(literal) - 1] + 1 :][:1]
-        if not following or following.isspace() or following in "'\")]":
+        if not following or following.isspace() or following in "'\")][(,;|<":
             return at
         at = text.text.find(literal, at + 1, start + HOLE_LIMIT + len(literal))
     return -1
