@@ -144,11 +144,7 @@ def _from(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded, f
         literal, hole = compiled.literals[index], compiled.holes[index - 1]
         if literal:
             spec = specs.get(hole.name)
-            if (
-                index == len(compiled.literals) - 1
-                and literal in _STOPS
-                and (spec is None or spec.type in ("str", "auto"))
-            ):
+            if index == len(compiled.literals) - 1 and _is_stop(literal, spec):
                 at = _find_end(text, literal, end)
             else:
                 at = _find_literal(text.text, literal, end, spec)
@@ -163,6 +159,11 @@ def _from(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded, f
             return None
         end = after
     return Fit(start, end, values.captures, values.raw, 1.0)
+
+
+def _is_stop(literal: str, spec: CaptureSpec | None) -> bool:
+    """Whether a literal only ends a message behind a value of text, which may hold the same character."""
+    return literal in _STOPS and (spec is None or spec.type in ("str", "auto"))
 
 
 def _find_end(text: Folded, literal: str, start: int) -> int:
@@ -207,6 +208,8 @@ def _end_cut(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded
             for index, hole in enumerate(compiled.holes, 1):
                 literal = compiled.literals[index]
                 at = body.find(literal, end, end + HOLE_LIMIT) if literal else -1
+                if index == len(compiled.holes) and _is_stop(literal, specs.get(hole.name)):
+                    at = -1  # the stop that ends the message is lost; one in the value ends nothing
                 if at < 0:
                     part = _partial(body, literal, end)
                     if part is not None:
