@@ -40,7 +40,8 @@ class Line:
 
     source: "stdin" or the path as given; number: 1-based; offset: bytes from the start of the
     source; text: decoded, without its line end, undecodable bytes kept visible as ``\\xNN``;
-    cut: whether a bound on line length was hit.
+    cut: whether a bound on line length was hit; turned: its number counted from the end, where the input has the newest
+    line first.
     """
 
     source: str
@@ -48,6 +49,12 @@ class Line:
     offset: int
     text: str
     cut: bool = False
+    turned: int | None = None
+
+    @property
+    def place(self) -> int:
+        """What tells earlier from later: its number, from whichever end the input begins."""
+        return self.number if self.turned is None else self.turned
 
 
 @dataclass(frozen=True, slots=True)

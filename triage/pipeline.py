@@ -202,7 +202,7 @@ class Triage:
             banner = False
         if not indexes or (banner and self._runs[indexes[-1]].has_banner):
             facts = self._runs[indexes[-1]].facts.next_run() if indexes else events.FactsCollector()
-            starts.append(record.first.number if indexes else 1)
+            starts.append(record.first.place if indexes else 1)
             indexes.append(len(self._runs))
             release = self._release.next_run()
             self._runs.append(_RunReader(len(self._runs), source, pod, record.first.number, facts, release))
@@ -233,12 +233,12 @@ class Triage:
         index = self._run_at(first)
         self._order += 1
         # Where it stands counts, not when its event was complete: a worker's last words close at the end of the input.
-        order = (len(self._sources), first.first.number, self._order)
+        order = (len(self._sources), first.first.place, self._order)
         observation = diagnose.Observation(statement, best, message, records, index, order, relayed)
         observation.others, observation.plain_message = tuple(found[1:]), plain
         observation.is_error = relayed or match.is_error(statement)
         observation.count = first.repeats
-        observation.last_line = first.first.number
+        observation.last_line = first.first.place
         observation.first_time = observation.last_time = first.time
         for each in found:
             near = self._runs[index].near
@@ -262,7 +262,7 @@ class Triage:
 
     def _run_at(self, record: Record) -> int:
         starts, indexes = self._of[(record.first.source, record.pod)]
-        return indexes[max(0, bisect_right(starts, record.first.number) - 1)]
+        return indexes[max(0, bisect_right(starts, record.first.place) - 1)]
 
     # --- concluding ---
 

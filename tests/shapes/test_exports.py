@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -190,3 +191,16 @@ def test_what_failed_last_counts_where_the_newest_line_stands_first(diagnose: Di
 def test_an_error_given_as_an_example_is_none(wording: str, diagnose: Diagnose) -> None:
     """A paste that lost its envelope and broke its lines still tells an example from an error."""
     assert not diagnose(f"x Found ulimit of 20000. This can cause {wording}. Consider increasing\n").findings
+
+
+def test_newest_first_keeps_the_files_own_line_numbers(diagnose: Diagnose) -> None:
+    """What a viewer printed backwards is read forwards; the report names the lines as the file has them."""
+    sample = Path(__file__).parents[2] / "samples" / "real" / "0.32.0-batched-tokens-below-num-seqs" / "input.log"
+    lines = sample.read_text(encoding="utf-8").splitlines()
+    backwards = list(reversed(lines))
+    forth = diagnose("\n".join(lines)).findings[0]
+    back = diagnose("\n".join(backwards)).findings[0]
+    assert back.record == forth.record
+    assert dict(back.captures) == dict(forth.captures)
+    assert back.evidence_line is not None
+    assert backwards[back.evidence_line - 1] == back.evidence[0]

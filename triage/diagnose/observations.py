@@ -72,6 +72,11 @@ class Observation:
         return self.record.first.number
 
     @property
+    def place(self) -> int:
+        """What tells earlier from later in its source, see Line."""
+        return self.record.first.place
+
+    @property
     def frames(self) -> tuple[Frame, ...]:
         """The frames of the exception, none for a log message."""
         index = self.statement.index

@@ -184,7 +184,7 @@ def _settled(observation: Observation, run: RunState) -> Ranked | None:
     if match is None and _is_ended_by_others(observation) and run.complete:
         return Ranked(observation, "harmless", scope, ENDED)
     quoted = run.progress > observation.last_line or not _is_raised_in_vllm(observation)
-    if scope == "startup" and run.complete and run.complete < observation.line and quoted:
+    if scope == "startup" and run.complete and run.complete < observation.place and quoted:
         return Ranked(observation, "warning", scope, "speaks of a start, but this one was complete")
     if scope in ("startup", "engine") and run.complete > observation.last_line:
         return Ranked(observation, "warning", scope, "start-up went on and completed")
@@ -213,7 +213,7 @@ def scope_of(observation: Observation, run: RunState) -> Scope | None:
     """What failed: the record's word, else by the process and by whether start-up was complete."""
     if observation.match is not None and observation.match.cause.scope is not None:
         return observation.match.cause.scope
-    if not run.complete or observation.line < run.complete:
+    if not run.complete or observation.place < run.complete:
         return "startup" if run.started or observation.stage else None
     if observation.stage == "":
         return "engine" if observation.is_native else "request"

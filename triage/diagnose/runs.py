@@ -40,7 +40,7 @@ class RunState:
         if said is None:
             return False
         name, detail = said
-        line = record.first.number
+        line = record.first.place
         self.started = self.started or name not in ("ended", "failed", "refused")
         match name:
             case "stage":

@@ -83,8 +83,7 @@ def opened(pieces: Iterable[Piece], window: int, is_log: IsLog) -> Iterator[Piec
         last = max((line.number for entry in some for piece in entry for line in piece.lines), default=0)
         for entry in reversed(some):
             for piece in entry:
-                # What came before and after is told by the numbers: these lines count from the end of the file.
-                lines = tuple(replace(line, number=last + 1 - line.number) for line in piece.lines)
+                lines = tuple(replace(line, turned=last + 1 - line.number) for line in piece.lines)
                 yield Piece(lines, piece.text)
 
 
