@@ -164,3 +164,17 @@ def test_every_record_is_in_one_event(records: Records) -> None:
     got = sorted(r.first.number for e in events(records(text)) for r in e.records)
     assert got == [n for n, line in enumerate(text.splitlines(), 1) if line.strip() or n in got]
     assert len(got) == len(set(got))
+
+
+def test_of_too_many_frames_the_innermost_stays(records: Callable[[str], list[Record]]) -> None:
+    """A recursion's hundreds of frames are bounded; the one that failed is kept, and the bound is said."""
+    frames = "".join(f'  File "a.py", line {n}, in f\n    f()\n' for n in range(1, 400))
+    assembler = Assembler()
+    events = [
+        event
+        for record in records(f"Traceback (most recent call last):\n{frames}acme.DeepError: too deep\n")
+        for event in assembler.feed(record)
+    ]
+    events += assembler.end()
+    assert events[0].raised[0].frames[-1].line == 399
+    assert assembler.limits

@@ -28,7 +28,8 @@ def recipes(placement: Placement, flags: Collection[str]) -> tuple[FixRecipe, ..
         flags: those that the run's release has.
 
     Returns:
-        A recipe for each side that is a flag, none where the check is no comparison or modulus of two shown numbers.
+        A recipe for each side that is a flag, for a modulus for its divisor; none where the check is no comparison or
+        modulus, or the log does not show its numbers.
     """
     guard = placement.site.guard or ""
     if found := _MODULUS.fullmatch(guard):

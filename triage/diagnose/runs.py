@@ -12,8 +12,8 @@ from triage.model import Record, RunFacts
 class RunState:
     """One start of vLLM in the input, while it is being read.
 
-    started: a start-up line was seen; complete: line at which it went on to serve; progress: the last line that shows
-    that it was well; stage: the last stage of start-up reached; stopped: it was shut down in order; stalls: lines
+    started: a line of its progress was seen; complete: line at which it went on to serve; progress: the last line that
+    shows that it was well; stage: the last stage of start-up reached; stopped: it was shut down in order; stalls: lines
     since the last progress that say that it waits for a process that does not answer; ended: what says that its
     process ended by no will of its own; failed: requests answered with status 500 since one was served; refused:
     requests answered with status 400 or 422; present: patterns of the catalogue's conditions that it meets.

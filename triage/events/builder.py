@@ -268,6 +268,9 @@ class Builder:
         self._flat = text[0] not in " \t"
         if len(self._frames) < FRAMES_LIMIT:
             self._frames.append(frame)
+        else:
+            self._frames[-1] = frame  # the innermost is the one that counts
+            self.bounded = True
 
     def _open_message(self, class_name: str, message: str, record: Record) -> None:
         if message.startswith(shapes.TRACEBACK):

@@ -26,7 +26,7 @@ def masked(text: str, level: str | None) -> tuple[str, bool]:
 
     Returns:
         The line with empty quotations, and whether the last one goes on in the lines behind. An error's quotation does
-        not: what stands behind it may be the traceback.
+        not, except in the engine's dump of its input: what stands behind it may be the traceback.
     """
     if not any(hint in text for hint in _HINTS) or text[:1].isspace():
         return text, False

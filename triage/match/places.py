@@ -16,7 +16,7 @@ TEXT_LIMIT = 4000
 """Characters of a message that are looked at."""
 
 TELLING = 16
-"""Letters of a template's own that tell a message by themselves; with fewer, class and place have to agree."""
+"""Letters of a template's own that tell a message by themselves; with fewer, the place has to agree too."""
 
 LEAST = 4
 """Letters that a template must have at all."""
@@ -25,7 +25,7 @@ _LETTER = regex.compile(r"\w")
 
 
 class _Fitting(NamedTuple):
-    """A site whose template fits, and how well; the greater the better. site comes last and is not compared."""
+    """A site whose template fits, and how well; the greater the better. site and found are not compared."""
 
     whole: bool
     placed: bool
@@ -57,7 +57,7 @@ def place(statement: Statement, index: SiteIndex, release: str | None) -> Placem
     if not fitting:
         return None
     best = fitting[0]
-    # Without a release all that it was in may be meant; where it was last is shown then.
+    # Without a release all that it was in may be meant; the one that most releases have is shown then.
     others = [each.site for each in fitting[1:] if each[:5] == best[:5]]
     if best.placed and _shown_line(statement) is not None:
         others = []  # the nearest line decides
@@ -127,7 +127,7 @@ def _is_placed(statement: Statement, site: Site) -> bool:
 
 
 def _nearness(statement: Statement, site: Site) -> float:
-    """How near the line that the input shows is to any line of the site; the newest site where it shows none."""
+    """How near the line that the input shows is to one of the site; else how many releases have the site."""
     line, lines = _shown_line(statement), list(site.lines.values())
     return -float(min(abs(line - each) for each in lines)) if line is not None and lines else float(len(lines))
 

@@ -27,7 +27,7 @@ ROW_LINES = 200
 """Lines that one row of a table may go over."""
 
 REVERSED_LIMIT = 200_000
-"""Entries that are turned round at most; further ones are turned round by themselves."""
+"""Entries that are turned round together; a longer file is turned round in blocks of so many."""
 
 DEPTH = 6
 """Objects and lists inside each other that entries are looked for in."""
