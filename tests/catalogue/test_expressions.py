@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from triage.catalogue.expressions import FUNCTIONS, expression_problem, placeholders
-from triage.diagnose.expressions import _FUNCTIONS, ExpressionError, MissingName, evaluate
+from triage.diagnose.expressions import _FUNCTIONS, ExpressionError, MissingName, evaluate, fill
 
 GOOD = [
     "1",
@@ -72,6 +72,31 @@ def test_outside_the_language(expression: str) -> None:
     assert problem
     with pytest.raises((ExpressionError, MissingName)):
         evaluate(expression, {"a": 12, "b": 4, "a" * 500: 1})
+
+
+SHOWN = [
+    ("given(a, 'no number')", "12"),
+    ("given(b, 'no number')", "no number"),
+    ("given(b, given(a, 'no number'))", "12"),
+    ("max(a, 20)", "20"),
+]
+
+
+@pytest.mark.parametrize(("expression", "text"), SHOWN)
+def test_words_for_an_absent_value(expression: str, text: str) -> None:
+    """In a text for people ``given`` may fall back to words, for both sides."""
+    problem, names = expression_problem(expression, shown=True)
+    assert problem is None
+    assert names <= {"a", "b"}
+    assert fill(f"<{{{expression}}}>", {"a": 12}) == f"<{text}>"
+
+
+@pytest.mark.parametrize("expression", ["'text'", "a + 'text'", "given('b', 'text')", "given(b, a < 'text')"])
+def test_no_other_words(expression: str) -> None:
+    """Text by itself is braces that should have been doubled, for both sides."""
+    assert expression_problem(expression, shown=True)[0]
+    with pytest.raises(ExpressionError):
+        fill(f"{{{expression}}}", {"a": 12})
 
 
 def test_functions_are_those_of_the_diagnosis() -> None:

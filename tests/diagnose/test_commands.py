@@ -151,6 +151,14 @@ def test_change_alone(idiom: Idiom, command: str) -> None:
     assert rendered.note == "the change alone: the log shows neither the command nor its arguments"
 
 
+@pytest.mark.parametrize("idiom", ["cli", "python"])
+def test_a_key_by_itself_is_said_to_belong_into_a_value_that_is_given(idiom: Idiom) -> None:
+    """Without the command nobody knows whether the flag is given; given again, its key would replace the whole value."""
+    change = Change(set={"--kv-transfer-config.kv_role": "kv_both", "--max-num-seqs": 8})
+    rendered = render(change, RunFacts(), idiom, NEW)
+    assert rendered.steps == ("where --kv-transfer-config is given already, put the key into its value instead",)
+
+
 def test_change_alone_for_variables_and_removals() -> None:
     """Variables are exported; a flag to drop becomes a step."""
     rendered = render(Change(unset=("--x",), env={"A": "b c", "C": None}), RunFacts(), "cli", NEW)

@@ -313,3 +313,13 @@ def test_solutions_of_a_record_without_fixes() -> None:
     found = work_out(cause(solutions=["Lower it.\x1b", 3, " "]), {}, RUN, FLAGS, None)
     assert found == (Fix(title="Lower it.\\x1b", safety="needs_judgement"),)
     assert work_out(cause(solutions=None), {}, RUN, FLAGS, None) == ()
+
+
+def test_advice_in_general_says_what_the_message_lacks() -> None:
+    """Where no change can be computed because this wording has no number, that is said, not that none applies."""
+    recipe = FixRecipe(title="serve on {port + 1}", set={"--port": "port + 1"})
+    named = cause(recipe, captures={"port": CaptureSpec("port", "int")}, solutions=["Choose another port"])
+    (general,) = work_out(named, {}, RUN, FLAGS, None)
+    assert general.steps == ("Choose another port",)
+    assert general.missing == ("port: this message does not say it, other wordings of it do",)
+    assert "no known change applies" not in general.title

@@ -160,3 +160,14 @@ def test_underscores_at_a_values_ends_belong_to_it() -> None:
     got = found("undefined symbol: _ZN3c10_ here", "undefined symbol: {symbol} here")
     assert got is not None
     assert got.captures["symbol"] == "_ZN3c10_"
+
+
+def test_the_nearest_beginning_counts_where_a_value_ran_over_lines() -> None:
+    """Lines above that begin in the template's first words are not taken for part of the first value."""
+    text = "Container image is present\nContainer started\nContainer web failed its probe, will be restarted"
+    got = found(text, "Container {name} failed its probe, will be restarted")
+    assert got is not None
+    assert dict(got.captures) == {"name": "web"}
+    wrapped = found("Container we\nb failed its probe, will be restarted", "Container {name} failed its probe, will be")
+    assert wrapped is not None
+    assert wrapped.start == 0

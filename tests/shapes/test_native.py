@@ -133,8 +133,8 @@ UNKNOWN = [
     ),
     Unknown(
         "a shell's word for a signal",
-        "INFO 06-18 21:35:42 [__init__.py:207] Automatically detected platform cpu.\nBus error (core dumped)\n",
-        "Bus error (core dumped)",
+        "INFO 06-18 21:35:42 [__init__.py:207] Automatically detected platform cpu.\nAborted (core dumped)\n",
+        "Aborted (core dumped)",
     ),
     Unknown(
         "Rust panic",

@@ -30,11 +30,12 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
-def expression_problem(text: str) -> tuple[str | None, frozenset[str]]:
+def expression_problem(text: str, shown: bool = False) -> tuple[str | None, frozenset[str]]:
     """Check an expression.
 
     Args:
         text: the expression.
+        shown: whether it stands in a text for people, where it may give words as well as a number.
 
     Returns:
         What is wrong with it, one line, or None; and the names that it uses.
@@ -46,7 +47,10 @@ def expression_problem(text: str) -> tuple[str | None, frozenset[str]]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return f"{text!r} is no expression", frozenset()
     names: set[str] = set()
-    problem = next(_problems(tree.body, names), None)
+    # Quoted text by itself is taken for braces that should have been doubled.
+    words = shown and isinstance(tree.body, ast.Call)
+    found = _side_problems(tree.body, names, True) if words else _problems(tree.body, names)
+    problem = next(found, None)
     return problem, frozenset(names)
 
 

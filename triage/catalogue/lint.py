@@ -297,11 +297,11 @@ def _fixes(cause: Cause, bundled: Sequence[Cause]) -> Iterator[Flaw]:
 
 def _placeholders(field: str, text: str, known: frozenset[str]) -> Iterator[Flaw]:
     for expression in placeholders(text):
-        yield from _expression(field, expression, known, "double braces that are meant as they are: {{ }}")
+        yield from _expression(field, expression, known, "double braces that are meant as they are: {{ }}", shown=True)
 
 
-def _expression(field: str, text: str, known: frozenset[str], hint: str) -> Iterator[Flaw]:
-    problem, names = expression_problem(text)
+def _expression(field: str, text: str, known: frozenset[str], hint: str, shown: bool = False) -> Iterator[Flaw]:
+    problem, names = expression_problem(text, shown)
     if problem is not None:
         yield Flaw(field, problem, hint)
     for name in sorted(names - known):

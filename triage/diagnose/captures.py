@@ -13,6 +13,9 @@ SECONDS = 0.1
 
 # PyTorch gives each size in the unit that suits it: a number is in the unit of its capture, whatever the text has.
 _SIZES = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+# A model is a folder or a repository of the Hub; a plain name may be either.
+_REPOSITORY = regex.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,96}", regex.ASCII)
+_FOLDER = regex.compile(r"(?:\.{0,2}/|~/|[A-Za-z]:[\\/])(?!/)")
 _SIZE = regex.compile(r"(-?[\d.]{1,20}) ?(bytes|[KMGT]iB)")
 
 
@@ -28,6 +31,8 @@ def from_facts(cause: Cause, facts: RunFacts) -> dict[str, Scalar]:
             "engine": facts.engine,
             "run": {
                 "model": facts.model,
+                "hub_model": facts.model if facts.model and _REPOSITORY.fullmatch(facts.model) else None,
+                "model_folder": facts.model if facts.model and _FOLDER.match(facts.model) else None,
                 "platform": facts.platform,
                 "version": facts.vllm_version,
                 "world_size": facts.world_size,

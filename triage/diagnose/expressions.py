@@ -61,21 +61,15 @@ def evaluate(expression: str, names: Mapping[str, Scalar]) -> Number:
         expression: in the closed language: numbers, names, ``+ - * / // %``, comparisons, ``and or not``, True and
             False, and the functions min, max, ceil, floor, round_up(x, step), round_down(x, step),
             largest_divisor(n, at_most), power_of_two(x), the smallest that is not below x, and given(name, otherwise),
-            which needs no value of the name. Text, of a name or in quotes, can be compared with == and !=.
+            which needs no value of the name. Text, of a name or in quotes, can be compared with == and !=, and
+            be shown by ``fill``.
         names: values by name; None counts as not known.
 
     Raises:
         MissingName: a name has no value; all such names are told at once.
         ExpressionError: anything else is wrong with it.
     """
-    tree = _parse(expression)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS):
-            raise ExpressionError(f"not a function of the language: {ast.unparse(node.func)[:80]}")
-    used = dict.fromkeys(_needed(tree, names))
-    if missing := [name for name in sorted(used, key=expression.find) if names.get(name) is None]:
-        raise MissingName(*missing)
-    return _value(tree, names)
+    return _value(_checked(expression, names), names)
 
 
 def fill(text: str, names: Mapping[str, Scalar], quote: Callable[[str], str] | None = None) -> str:
@@ -147,8 +141,28 @@ def _shown(hole: str, names: Mapping[str, Scalar], quote: Callable[[str], str]) 
         value = names.get(hole)
         if value is None:
             raise MissingName(hole)
-        return quote(value) if isinstance(value, str) else display(value)
-    return display(evaluate(hole, names))
+    else:
+        # Words for a value that a wording of the message does not have: given(file, 'description').
+        tree = _checked(hole, names)
+        value = _scalar(tree, names) if isinstance(tree, ast.Call) else _value(tree, names)
+    return quote(value) if isinstance(value, str) else display(value)
+
+
+def _checked(expression: str, names: Mapping[str, Scalar]) -> ast.expr:
+    """An expression's tree, all of whose functions are known and whose names have values.
+
+    Raises:
+        MissingName: a name has no value; all such names are told at once.
+        ExpressionError: it is no expression, or calls something else.
+    """
+    tree = _parse(expression)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS):
+            raise ExpressionError(f"not a function of the language: {ast.unparse(node.func)[:80]}")
+    used = dict.fromkeys(_needed(tree, names))
+    if missing := [name for name in sorted(used, key=expression.find) if names.get(name) is None]:
+        raise MissingName(*missing)
+    return tree
 
 
 def _parse(expression: str) -> ast.expr:

@@ -83,6 +83,11 @@ class Observation:
         return self.statement.event.raised[index].frames if index is not None else ()
 
     @property
+    def is_in_vllm(self) -> bool:
+        """Whether the frames of the exception reach into vLLM."""
+        return any("vllm/" in frame.file or "vllm\\" in frame.file for frame in self.frames)
+
+    @property
     def is_exception(self) -> bool:
         """Whether it was raised, as far as the input shows."""
         return self.statement.index is not None
@@ -150,8 +155,8 @@ class Observation:
 
     @property
     def depth(self) -> float:
-        """See DEPTH."""
-        return DEPTH[self.stage]
+        """See DEPTH; an exception without frames may be what the program around vLLM says of it."""
+        return DEPTH["api"] if self.stage == "" and self.is_exception and not self.frames else DEPTH[self.stage]
 
 
 def fingerprint(class_name: str | None, slug: str | None, message: str) -> str:
@@ -177,9 +182,8 @@ def merge(held: Observation, copy: Observation) -> Observation:
 
     def worth(observation: Observation) -> tuple[bool, bool, bool, bool, bool, float]:
         whole = observation.match is None or observation.match.confidence == "exact"
-        in_vllm = any("vllm/" in frame.file or "vllm\\" in frame.file for frame in observation.frames)
         loud = observation.record.level not in ("DEBUG", "INFO")
-        return not observation.relayed, loud, whole, in_vllm, bool(observation.frames), observation.depth
+        return not observation.relayed, loud, whole, observation.is_in_vllm, bool(observation.frames), observation.depth
 
     # Of one chain the wording that the record begins with stands, else the innermost, if it is there in whole: what
     # wraps it says the same in other words.

@@ -6,6 +6,9 @@ import regex
 
 from triage.model import Record
 
+SERVING = "starting the HTTP server"
+"""The stage that any server on uvicorn shows in the same words."""
+
 # The stages of start-up in the words of the log lines that show them, in order.
 _STAGES: tuple[tuple[str, regex.Pattern[str]], ...] = tuple(
     (stage, regex.compile(pattern))
@@ -20,7 +23,7 @@ _STAGES: tuple[tuple[str, regex.Pattern[str]], ...] = tuple(
         ("compiling and profiling", r"torch\.compile|Using cache directory|Dynamo bytecode|[Mm]emory profiling"),
         ("reserving the KV cache", r"KV cache size|# GPU blocks|Available KV cache memory"),
         ("capturing CUDA graphs", r"Capturing (?:the model|CUDA graph)|Graph capturing finished"),
-        ("starting the HTTP server", r"Starting vLLM (?:API )?server|Started server process|init engine \(profile"),
+        (SERVING, r"Starting vLLM (?:API )?server|Started server process|init engine \(profile"),
     )
 )
 _STALLED = regex.compile(r"No available shared memory broadcast block found|RPC call to \w+ timed out")
@@ -38,6 +41,8 @@ _SERVED = regex.compile(
 _STOPPED = regex.compile(
     r"Application shutdown complete|Finished server process|Shutting down FastAPI HTTP server|Shutting down Ray"
 )
+# What makes the API server ready also loads the adapters that are named at start: no client asked for them.
+_MADE_READY = regex.compile(r", in init_(?:app_state|static_loras)$")
 _STARTED = regex.compile(
     r"vLLM (?:API )?server version|Initializing an? (?:V[01] )?LLM engine|non-default args|args: Namespace\("
     r"|Automatically detected platform"
@@ -45,7 +50,10 @@ _STARTED = regex.compile(
 _ANY = regex.compile(
     "|".join(
         [pattern.pattern for _, pattern in _STAGES]
-        + [p.pattern for p in (_COMPLETE, _SERVED, _STOPPED, _STARTED, _STALLED, _ENDED, _FAILED, _REFUSED)]
+        + [
+            p.pattern
+            for p in (_COMPLETE, _SERVED, _STOPPED, _STARTED, _STALLED, _ENDED, _FAILED, _REFUSED, _MADE_READY)
+        ]
     )
 )
 
@@ -55,7 +63,8 @@ def read_progress(record: Record) -> tuple[str, str | None] | None:
 
     Returns:
         ("stage", its name), ("complete", None), ("served", None), ("stopped", None), ("stalled", None), ("ended",
-        its text), ("failed", None) or ("started", None); None for nothing. Errors are never progress.
+        its text), ("failed", None), ("unready", None) or ("started", None); None for nothing. Errors are never
+        progress.
     """
     if record.level in ("ERROR", "CRITICAL"):
         return None
@@ -70,6 +79,7 @@ def read_progress(record: Record) -> tuple[str, str | None] | None:
         ("ended", _ENDED),
         ("failed", _FAILED),
         ("refused", _REFUSED),
+        ("unready", _MADE_READY),
     ):
         if pattern.search(text):
             return name, text[:100] if name == "ended" else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from triage.diagnose.observations import ANY, Observation
@@ -53,7 +53,8 @@ def rank(
         ignored: slugs of causes that are not to be taken for one.
 
     Returns:
-        Root causes first, the last run's before earlier ones', then the rest in the order of the input.
+        Root causes first, those of each server's last start before those of earlier ones, then the rest in the order
+        of the input.
     """
     ranked: list[Ranked] = []
     by_run: defaultdict[int, list[Observation]] = defaultdict(list)
@@ -64,17 +65,28 @@ def rank(
     ranked = _recovered(_foreign_explained(ranked, runs), runs)
     roots = [r for r in ranked if r.role == "root_cause"]
     rest = sorted((r for r in ranked if r.role != "root_cause"), key=lambda r: r.observation.order)
-    roots = _one_per_failure(sorted(roots, key=lambda r: -r.observation.run))
+    last = {(run.source, run.pod): index for index, run in enumerate(runs)}
+    # The last attempts of all servers come first, of these the known causes, then earlier attempts.
+    attempts = {index: last[run.source, run.pod] - index for index, run in enumerate(runs)}
+    roots = _one_per_failure(sorted(roots, key=lambda r: _probability(r.observation, attempts)))
     return roots + rest
+
+
+def _probability(observation: Observation, attempts: Mapping[int, int]) -> tuple[int, bool, int]:
+    earlier = attempts[observation.run]
+    return earlier, not observation.known, observation.run if not earlier else -observation.run
 
 
 def _foreign_explained(ranked: list[Ranked], runs: Sequence[RunState]) -> list[Ranked]:
     """A service beside vLLM (a web UI, a gateway) complains because vLLM fails: its errors follow from vLLM's."""
-    if not any(r.role == "root_cause" and runs[r.observation.run].started for r in ranked):
+    if not any(r.role == "root_cause" and runs[r.observation.run].of_vllm for r in ranked):
         return ranked
     return [
         Ranked(r.observation, "consequence", r.scope, "another service's error while vLLM fails")
-        if r.role == "root_cause" and not r.observation.known and not runs[r.observation.run].started
+        if r.role == "root_cause"
+        and not r.observation.known
+        and not runs[r.observation.run].of_vllm
+        and not r.observation.is_in_vllm
         else r
         for r in ranked
     ]
@@ -211,8 +223,9 @@ def _is_raised_in_vllm(observation: Observation) -> bool:
 
 def scope_of(observation: Observation, run: RunState) -> Scope | None:
     """What failed: the record's word, else by the process and by whether start-up was complete."""
-    if observation.match is not None and observation.match.cause.scope is not None:
-        return observation.match.cause.scope
+    if observation.match is not None and (scope := observation.match.cause.scope) is not None:
+        # The start makes requests too: it loads the adapters that are given with --lora-modules.
+        return "startup" if scope == "request" and run.unready and not run.complete else scope
     if not run.complete or observation.place < run.complete:
         return "startup" if run.started or observation.stage else None
     if observation.stage == "":

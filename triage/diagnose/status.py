@@ -18,6 +18,8 @@ _BEFORE: dict[str | None, str] = {
     "slurm": "the output files of all tasks of the job",
     None: "kubectl logs {pod} (--previous for a restarted container), docker logs NAME 2>&1",
 }
+# Arguments whose gibibytes are host memory.
+_TAKES_HOST_MEMORY = ("cpu_offload_gb", "swap_space", "kv_offloading_size")
 _KILLED: dict[str | None, str] = {
     "kubernetes": "kubectl describe pod {pod} (Last State, Events), on the node dmesg -T | grep -i 'killed process'",
     "compose": "docker inspect NAME --format '{{{{.State.ExitCode}}}} {{{{.State.OOMKilled}}}}', "
@@ -107,6 +109,17 @@ def _consequences(ranked: Sequence[Ranked], runs: Sequence[RunState]) -> tuple[s
     return tuple(missing)
 
 
+def _host_memory(run: RunState) -> str:
+    """The arguments of a run that take host memory, for a process that was ended without a word; empty for none."""
+    taken = {name: run.facts.args.get(name) for name in _TAKES_HOST_MEMORY}
+    given = [f"--{name.replace('_', '-')} {value}" for name, value in taken.items() if _is_above_zero(value)]
+    return f"; this run takes host memory with {', '.join(given)}" if given else ""
+
+
+def _is_above_zero(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
 def _end_of(run: RunState) -> tuple[str, ...]:
     """What is missing about a run that ended, or does not go on, without a word why; nothing for one that is well."""
     while_doing = f" while {run.stage}" if run.stage and not run.complete else " while serving" if run.started else ""
@@ -115,15 +128,16 @@ def _end_of(run: RunState) -> tuple[str, ...]:
     if run.ended:
         return (
             f'a process was ended{while_doing} ("{_short(run.ended)}") and no line says why. Exit code 137 and '
-            '"Killed" are a kill from outside, mostly for want of host memory or by a failed probe: '
+            '"Killed" are a kill from outside, mostly for want of host memory or by a failed probe'
+            f"{_host_memory(run)}: "
             f"{_how(_KILLED, run)}; {_how(_BEFORE, run)}",
         )
     if run.started and not run.complete and not run.progress and not run.stopped:
         stage = f"the last stage that it shows is {run.stage}" if run.stage else "it shows no stage of it"
         return (
             f"start-up does not complete in this log, and no line says why: {stage}. Give what comes after it; if "
-            "nothing does, look whether the process still runs (py-spy dump --pid PID) or was killed: "
-            f"{_how(_KILLED, run)}",
+            "nothing does, look whether the process still runs (py-spy dump --pid PID) or was killed"
+            f"{_host_memory(run)}: {_how(_KILLED, run)}",
         )
     if run.failed:
         return (

@@ -128,8 +128,30 @@ def _whole(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded) 
         if position < 0:
             return None
         if (found := _from(compiled, specs, text, first, position)) is not None:
-            return found
+            return _nearest(compiled, specs, text, found, position) or found
     return None
+
+
+def _nearest(
+    compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded, found: Fit, position: int
+) -> Fit | None:
+    """The same, from a later beginning, where the first value ran over line ends and past another beginning.
+
+    A line that begins in a template's first words is not the message that stands some lines below it.
+    """
+    first = compiled.literals[0]
+    if not first or not compiled.holes or "\n" not in found.raw.get(compiled.holes[0].name, ""):
+        return None
+    nearest = None
+    for _ in range(STARTS_LIMIT):
+        position = text.text.find(first, position + 1, found.end)
+        if position < 0:
+            break
+        later = _from(compiled, specs, text, 0, position)
+        if later is None or later.end != found.end:
+            break
+        nearest = later
+    return nearest
 
 
 def _from(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded, first: int, position: int) -> Fit | None:
