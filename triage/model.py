@@ -254,6 +254,20 @@ class When:
 
 
 @dataclass(frozen=True, slots=True)
+class Mistake:
+    """What a message complains of in the command line, so that its fix can be worked out of the release's flags.
+
+    problem: "unknown_flag", "choice" (a value that is none of those allowed), or "unknown_key" (of a JSON value, whose
+    class flag names); flag, value, choices: the captures that hold them.
+    """
+
+    problem: Literal["unknown_flag", "choice", "unknown_key"]
+    flag: str
+    value: str | None = None
+    choices: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """A curated entry of the catalogue.
 
@@ -285,6 +299,7 @@ class Cause:
     captures: Mapping[str, CaptureSpec] = field(default_factory=dict)
     fixes: tuple[FixRecipe, ...] = ()
     restart_helps: bool | None = None
+    mistake: Mistake | None = None
     consequence_of: tuple[str, ...] = ()
     outranks: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
@@ -331,11 +346,76 @@ class Site:
 class SiteIndex(Protocol):
     """The index of sites, looked up when an error that no record knows has to be placed."""
 
-    def worded(self, text: str) -> Sequence[Site]:
-        """The sites whose templates share the most telling words with a text, at most a few hundred."""
+    @property
+    def releases(self) -> Sequence[str]:
+        """The releases that it knows, oldest first."""
+
+    def worded(self, text: str, release: str | None = None) -> Sequence[Site]:
+        """The sites whose templates share the most telling words with a text, those that a release has first."""
+
+    def at(self, file: str, line: int, release: str | None = None) -> Sequence[Site]:
+        """The sites of a line; file may be the end of a path; in any release where none is given, or is known."""
 
     def inside(self, file: str) -> Sequence[Site]:
         """The sites of a source file, package-relative."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """What one release makes of a flag of ``vllm serve``, or of a field of a configuration class.
+
+    field: the argument's name; owner: the class whose field it is; kind: "value", "switch", "several" (words),
+    "optional" (a word or none), "repeated"; type: "int", "float", "str", "json", "count" (``4k``), "pairs" (``a=2``),
+    "text_or_json", "bool"; choices: the values it takes, empty for any; short: other spellings; off: the flags that
+    switch it off; of: the class that a JSON value becomes; group: the help topic.
+    """
+
+    name: str
+    field: str
+    owner: str | None = None
+    kind: str = "value"
+    type: str = "str"
+    choices: tuple[str | int | float, ...] = ()
+    short: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    of: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """What a flag became.
+
+    old, new: flags; new may name a key of a JSON value (``--speculative-config.model``), and is None where the flag
+    went without one in its place; same: whether the value stays as it is; value: the one that stands for an old switch;
+    note: what to know, in a few words.
+    """
+
+    old: str
+    new: str | None
+    same: bool = True
+    value: Scalar = None
+    note: str = ""
+
+
+class FlagBook(Protocol):
+    """What each release makes of its flags."""
+
+    @property
+    def newest(self) -> str:
+        """The newest release that is known."""
+
+    def options(self, release: str) -> Mapping[str, Flag]:
+        """The flags of a release, by name; KeyError where it is not known."""
+
+    def fields(self, release: str, owner: str) -> Mapping[str, Flag]:
+        """The fields of a configuration class in a release, by name; KeyError where the release is not known."""
+
+    def spans(self, flag: str) -> Sequence[tuple[str, str]]:
+        """The ranges of releases that have a flag, each as first and last."""
+
+    def renamed(self, flag: str) -> Sequence[Rename]:
+        """The renames that a flag takes part in, under its old or its new name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +423,8 @@ class Catalogue:
     """The causes, the flags that each release has (release to ``--flag`` names), and what tells releases apart.
 
     releases: those that marks know, oldest first; such as hardly differ (0.25.0 and 0.25.1) stand in one group. sites:
-    the index of all messages, None where there is none.
+    the index of all messages, None where there is none. options: what each release makes of its flags, None where that
+    is not known.
     """
 
     causes: tuple[Cause, ...]
@@ -351,6 +432,7 @@ class Catalogue:
     marks: tuple[ReleaseMark, ...] = ()
     releases: tuple[tuple[str, ...], ...] = ()
     sites: SiteIndex | None = None
+    options: FlagBook | None = None
 
 
 # --- matching and diagnosis ----------------------------------------------------------------
@@ -462,7 +544,8 @@ class SiteRef:
 class Finding:
     """An event matched to a cause, or an error that no record knows; see ARCHITECTURE.md, "Report".
 
-    evidence: input lines, quoted; near: neighbours of an unrecognised message; why: how its role
+    evidence: input lines, quoted; evidence_before: how many of them stand before the message's own, None where nobody
+    asked for lines around; near: neighbours of an unrecognised message; why: how its role
     came about, shown with ``--all``.
     """
 
@@ -497,6 +580,7 @@ class Finding:
     fingerprint: str = ""
     evidence: tuple[str, ...] = ()
     evidence_line: int | None = None
+    evidence_before: int | None = None
     near: tuple[str, ...] = ()
     why: str | None = None
 
@@ -518,13 +602,28 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """What one of several sources holds: its lines, the causes found in it (slugs), how many errors no record knows.
+
+    others: consequences, warnings and harmless messages in it.
+    """
+
+    name: str
+    lines: int = 0
+    causes: tuple[str, ...] = ()
+    unknown: int = 0
+    others: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class InputFacts:
-    """What was read: counts, the sources' names, and each bound that was hit."""
+    """What was read: counts, the sources' names, each bound that was hit, and each source where there are several."""
 
     lines: int = 0
     bytes: int = 0
     sources: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    files: tuple[SourceFacts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

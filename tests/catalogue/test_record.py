@@ -229,3 +229,12 @@ def test_all_flaws_are_found_at_once(own: dict[str, Any]) -> None:
     own |= {"lineNumber": "7", "documentation": 3}
     _, flaws = read_record(own, "x", user=True)
     assert {flaw.field for flaw in flaws} == {"lineNumber", "documentation"}
+
+
+def test_captures_of_a_record_are_filled_into_its_solutions() -> None:
+    """A solution names a value of the message in braces; braces around anything else are text."""
+    solutions = ["Raise the quota of {team}", 'pass {"a": 1} and {other} to {{team}}']
+    record = {"id": "x", "errorMessage": "quota of {team} is used up", "solutions": solutions}
+    first, second = parse_record(record, "x.json", True).fixes
+    assert first.title == "Raise the quota of {team}"
+    assert second.title == 'pass {{"a": 1}} and {{other}} to {{{{team}}}}'

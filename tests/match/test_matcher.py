@@ -86,3 +86,14 @@ def test_neighbours_of_an_unknown_message() -> None:
     matcher = Matcher(Catalogue((GENERAL, cause("other", "the flux capacitor of {car} is empty"))))
     assert matcher.near("the flux capacitors are all empty") == ("other",)
     assert matcher.near("completely different words here") == ()
+
+
+def test_a_pattern_that_takes_too_long_is_said() -> None:
+    """A user's regular expression that backtracks for ever finds nothing, and the report's limits name its file."""
+    record: dict[str, Json] = {"id": "x", "messagePattern": "(?:a|aa|aaa)+(?:a|aa)+(?:aa|a)+b{2}c", "slug": "slow"}
+    matcher = Matcher(Catalogue((parse_record(record, "records/slow.json", True),)))
+    line = Line("stdin", 1, 0, "a" * 5000)
+    event = Event("text", (Record(line.text, (line,)),), line.text)
+    assert matcher.matches(Statement(event, line.text, None, None, event.records)) == []
+    (limit,) = matcher.limits
+    assert limit.startswith("the messagePattern of records/slow.json took more than 0.2 s")

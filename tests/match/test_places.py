@@ -12,12 +12,23 @@ from triage.model import Event, Frame, Line, Raised, Record, Site, Statement
 class Index:
     """All sites are offered for every text."""
 
+    releases = ("1.0", "1.1")
+
     def __init__(self, *sites: Site) -> None:
         self._sites = sites
 
-    def worded(self, text: str) -> Sequence[Site]:
+    def worded(self, text: str, release: str | None = None) -> Sequence[Site]:
         """Whatever the text."""
         return self._sites
+
+    def at(self, file: str, line: int, release: str | None = None) -> Sequence[Site]:
+        """Those of a line."""
+        return [
+            site
+            for site in self._sites
+            if site.file.endswith(file)
+            and (site.lines.get(release or "") == line if release in self.releases else line in site.lines.values())
+        ]
 
     def inside(self, file: str) -> Sequence[Site]:
         """Those of a file."""
@@ -59,16 +70,19 @@ def test_another_class_is_another_message() -> None:
 
 
 def test_near_empty_templates_need_their_place() -> None:
-    """A template with hardly a word of its own fits half of all messages: only its own frame makes it the one."""
-    short = site("{a} is {b}")
-    assert place(raised("the flux is low"), Index(short), None) is None
-    here = Frame("/x/site-packages/vllm/a.py", 5, "verify")
-    assert place(raised("the flux is low", "ValueError", here), Index(short), None) is None  # two letters are nothing
-    short = site("{a} must be {b}")
-    assert place(raised("the flux must be high"), Index(short), None) is None
-    placed = place(raised("the flux must be high", "ValueError", here), Index(short), None)
-    assert placed is not None
-    assert placed.site is short
+    """A template with hardly a word of its own fits half of all messages: class or frame have to be its own."""
+    here, there = (Frame(f"/x/site-packages/vllm/{name}.py", 5, "verify") for name in "ab")
+    tiny, short = site("{a} is {b}"), site("{a} must be {b}")
+    assert place(raised("the flux is low"), Index(tiny), None) is None
+    assert place(raised("the flux must be high", "RuntimeError"), Index(short), None) is None
+    assert place(raised("the flux must be high", "ValueError", there), Index(short), None) is None
+    by_class = place(raised("the flux must be high"), Index(short), None)
+    assert by_class is not None
+    assert (by_class.site, by_class.confidence) == (short, "similar")
+    for text, only in (("the flux is low", tiny), ("the flux must be high", short)):
+        placed = place(raised(text, "ValueError", here), Index(only), None)
+        assert placed is not None
+        assert (placed.site, placed.confidence) == (only, "exact")
 
 
 def test_same_text_in_several_files() -> None:

@@ -9,7 +9,11 @@ import pytest
 
 from triage.source.__main__ import main
 
-SOURCE = 'class EngineArgs:\n    def add_cli_args(parser):\n        parser.add_argument("--max-num-seqs")\n'
+SOURCE = 'class EngineArgs:\n    def add_cli_args(parser):\n        parser.add_argument("--max-num-seqs", type=int)\n'
+FRONTEND = (
+    "from vllm.engine.arg_utils import EngineArgs\n"
+    "def make_arg_parser(parser):\n    return EngineArgs.add_cli_args(parser)\n"
+)
 
 
 @pytest.fixture
@@ -19,6 +23,8 @@ def releases(tmp_path: Path) -> list[str]:
         engine = tmp_path / release / "vllm" / "engine"
         engine.mkdir(parents=True)
         (engine / "arg_utils.py").write_text(SOURCE)
+        (engine.parent / "entrypoints").mkdir()
+        (engine.parent / "entrypoints" / "cli_args.py").write_text(FRONTEND)
         (engine / "core.py").write_text(lead + "raise RuntimeError(f'engine core {index} failed to start')\n")
         words.append(f"{release}={tmp_path / release}")
     return words
@@ -86,7 +92,9 @@ def test_flags_writes_the_file(tmp_path: Path, releases: list[str]) -> None:
     """The flags of all releases end up in one file."""
     out = tmp_path / "flags.json"
     assert main(["flags", "--out", str(out), *releases]) == 0
-    assert orjson.loads(out.read_bytes())["flags"] == {"--max-num-seqs": [["0.9.0", "0.10.0"]]}
+    assert orjson.loads(out.read_bytes())["flags"] == {
+        "--max-num-seqs": [["0.9.0", "0.10.0", {"type": "int", "default": None}]]
+    }
 
 
 @pytest.mark.parametrize("word", ["latest=.", "0.9.0=nowhere", "0.9.0"])

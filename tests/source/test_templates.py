@@ -44,7 +44,8 @@ def test_every_way_of_writing_a_message_gives_the_same_kind_of_template(expressi
 def test_branches_give_a_template_each() -> None:
     """A conditional expression is read both ways, and a part that may be missing is left out in one of them."""
     assert _read("'a' + (' b' if c else ' d')") == ["a b", "a d"]
-    assert _read("'none' if c else ''") == ["none"]
+    assert _read("'none' if c else ''") == ["none", ""]
+    assert _read("'a' + (' b' if c else '')") == ["a b", "a"]
 
 
 def test_a_known_variable_is_filled_in() -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from triage.catalogue.templates import doubled
+from triage.catalogue.templates import with_captures
 from triage.model import Cause, CauseSite, FixRecipe
 
 COMPUTED = "<computed>"
@@ -42,7 +42,7 @@ def readable(text: str) -> str:
 
 def fix_sections(cause: Cause) -> list[str]:
     """The fixes, a section each, but those that were made of the solutions, which have a section of their own."""
-    solutions = [doubled(solution) for solution in _solutions(cause)]
+    solutions = [with_captures(solution, cause.captures) for solution in _solutions(cause)]
     fixes = [fix for fix in cause.fixes if _changes(fix) or fix.title not in solutions]
     sections = []
     for number, fix in enumerate(fixes, 1):

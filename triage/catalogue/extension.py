@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from triage.catalogue.fields import Fields
-from triage.model import CaptureSpec, CauseSite, FixRecipe, Json, Owner, Role, Safety, Scope, When
+from triage.model import CaptureSpec, CauseSite, FixRecipe, Json, Mistake, Owner, Role, Safety, Scope, When
 
 CaptureType = Literal["int", "float", "str", "message"]
+Problem = Literal["unknown_flag", "choice", "unknown_key"]
 CaptureSource = Literal["hole", "args", "engine", "run", "chain", "near"]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 OWNERS: Final[tuple[Owner, ...]] = get_args(Owner)
 SAFETIES: Final[tuple[Safety, ...]] = get_args(Safety)
+PROBLEMS: Final[tuple[Problem, ...]] = get_args(Problem)
 TYPES: Final[tuple[CaptureType, ...]] = get_args(CaptureType)
 SOURCES: Final[tuple[CaptureSource, ...]] = get_args(CaptureSource)
 
@@ -36,6 +38,7 @@ EXTENSION_FIELDS: Final = (
     "captures",
     "fixes",
     "restartHelps",
+    "mistake",
     "consequenceOf",
     "outranks",
     "related",
@@ -61,6 +64,7 @@ FIX_FIELDS: Final = (
     "when",
     "versions",
 )
+MISTAKE_FIELDS: Final = ("problem", "flag", "value", "choices")
 SITE_FIELDS: Final = ("file", "function", "class", "template", "lines")
 
 _FLAG = re.compile(r"--[A-Za-z0-9][\w.-]*\Z")
@@ -87,6 +91,7 @@ class Extension:
     captures: Mapping[str, CaptureSpec] = field(default_factory=dict)
     fixes: tuple[FixRecipe, ...] = ()
     restart_helps: bool | None = None
+    mistake: Mistake | None = None
     consequence_of: tuple[str, ...] = ()
     outranks: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
@@ -124,6 +129,7 @@ def read_extension(fields: Fields) -> Extension:
         captures=_captures(fields),
         fixes=tuple(_fix(entry) for entry in fields.objects("fixes")),
         restart_helps=fields.flag("restartHelps"),
+        mistake=_mistake(fields),
         consequence_of=fields.texts("consequenceOf"),
         outranks=fields.texts("outranks"),
         related=fields.texts("related"),
@@ -185,6 +191,18 @@ def _captures(fields: Fields) -> dict[str, CaptureSpec]:
             key=key if key is not None or source == "hole" else name,
         )
     return found
+
+
+def _mistake(fields: Fields) -> Mistake | None:
+    below = fields.below("mistake")
+    if not below.data:
+        return None
+    below.only(MISTAKE_FIELDS)
+    problem, flag = below.choice("problem", PROBLEMS), below.text("flag")
+    if problem is None or flag is None:
+        below.flaw("flag", "a mistake needs its problem and a flag", "name the capture that holds the flag")
+        return None
+    return Mistake(problem, flag, below.text("value"), below.text("choices"))
 
 
 def _fix(fields: Fields) -> FixRecipe:

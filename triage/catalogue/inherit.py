@@ -22,6 +22,7 @@ _INHERITED = (
     ("levels", "levels"),
     ("fixes", "fixes"),
     ("restartHelps", "restart_helps"),
+    ("mistake", "mistake"),
     ("consequenceOf", "consequence_of"),
     ("outranks", "outranks"),
     ("related", "related"),

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import orjson
 
+from triage.catalogue.flags import Flags
 from triage.catalogue.inherit import overlay, resolve
 from triage.catalogue.marks import load_marks
 from triage.catalogue.page import read_page
 from triage.catalogue.record import parse_record
 from triage.catalogue.sites import SiteFile
 from triage.errors import RecordError
-from triage.model import Catalogue, Cause, Json, ReleaseMark
+from triage.model import Catalogue, Cause, Json, ReleaseMark, Rename
 
 LARGEST = 4 << 20
 """Bytes that a record file, or the list of flags, may have."""
@@ -25,41 +26,6 @@ SUFFIXES = (".json", *PAGE_SUFFIXES)
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _NOT_RECORDS = ("readme.md", "readme.txt", "schema.json")
-
-
-class Flags(Mapping[str, frozenset[str]]):
-    """Release to the flags that it has, worked out when asked for.
-
-    Hundreds of flags times dozens of releases would take longer to set up than all records.
-    """
-
-    def __init__(self, releases: Sequence[str], ranges: Mapping[str, Sequence[Sequence[str]]]) -> None:
-        """Take the file's content.
-
-        Args:
-            releases: the known releases, oldest first.
-            ranges: flag to its ranges of consecutive releases, each as first and last.
-        """
-        self._releases = tuple(releases)
-        self._place = {release: place for place, release in enumerate(releases)}
-        self._ranges = ranges
-
-    def __getitem__(self, release: str) -> frozenset[str]:
-        """The flags of a release; KeyError where it is not known."""
-        place, of = self._place[release], self._place
-        return frozenset(
-            flag
-            for flag, ranges in self._ranges.items()
-            if any(of[first] <= place <= of[last] for first, last in ranges)
-        )
-
-    def __iter__(self) -> Iterator[str]:
-        """The releases, oldest first."""
-        return iter(self._releases)
-
-    def __len__(self) -> int:
-        """How many releases are known."""
-        return len(self._releases)
 
 
 def bundled_patterns() -> Path:
@@ -91,6 +57,7 @@ def load(directories: Sequence[Path] = (), *, bundled: bool = True) -> Catalogue
     """
     causes: tuple[Cause, ...] = ()
     flags: Mapping[str, frozenset[str]] = {}
+    options: Flags | None = None
     releases: tuple[tuple[str, ...], ...] = ()
     marks: tuple[ReleaseMark, ...] = ()
     sites: SiteFile | None = None
@@ -98,12 +65,13 @@ def load(directories: Sequence[Path] = (), *, bundled: bool = True) -> Catalogue
         patterns = bundled_patterns()
         causes = resolve(_checked(read_file(path) for path in record_files(patterns / "causes")))
         flags = load_flags(patterns / "flags" / "vllm.json")
+        options = flags if isinstance(flags, Flags) and flags else None
         releases, marks = load_marks(patterns / "releases" / "vllm.json")
         if (patterns / "sites" / "vllm.jsonl").is_file():
             sites = SiteFile(patterns / "sites" / "vllm.jsonl")
     for directory in directories:
         causes = overlay(causes, _checked(read_file(path, user=True) for path in record_files(directory)))
-    return Catalogue(causes, flags, marks, releases, sites)
+    return Catalogue(causes, flags, marks, releases, sites, options)
 
 
 def record_files(directory: Path) -> list[Path]:
@@ -174,7 +142,8 @@ def load_flags(path: Path) -> Mapping[str, frozenset[str]]:
     """The flags of each release.
 
     Args:
-        path: the generated file, ``{"releases": [...], "flags": {"--x": [["0.6.0", "0.33.0"]]}}``.
+        path: the generated file, ``{"releases": [...], "flags": {"--x": [["0.6.0", "0.33.0", {...}]]}}``; what flags
+            became stands beside it in ``renames.json``.
 
     Returns:
         Release to flags, empty where there is no file.
@@ -188,14 +157,29 @@ def load_flags(path: Path) -> Mapping[str, frozenset[str]]:
         data = orjson.loads(_read(path))
         releases, ranges = data["releases"], data["flags"]
         known = set(releases)
-        unknown = {end for spans in ranges.values() for first, last in spans for end in (first, last)} - known
+        unknown = {end for spans in ranges.values() for first, last, *_ in spans for end in (first, last)} - known
+        fields = data.get("fields", {})
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         hint = "generate it again, or install vllm-triage again"
         raise RecordError("the list of flags is damaged", hint, file=str(path)) from error
     if unknown:
         message = f"ranges name releases that are not listed: {', '.join(sorted(map(str, unknown)))}"
         raise RecordError(message, "generate it again", file=str(path), field="flags")
-    return Flags(releases, ranges)
+    return Flags(releases, ranges, fields, _renames(path.with_name("renames.json")))
+
+
+def _renames(path: Path) -> tuple[Rename, ...]:
+    if not path.exists():
+        return ()
+    try:
+        rows = orjson.loads(_read(path))["renames"]
+        return tuple(
+            Rename(row["old"], row["new"], row.get("same", True), row.get("value"), row.get("note", "")) for row in rows
+        )
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise RecordError(
+            "the list of renamed flags is damaged", "install vllm-triage again", file=str(path)
+        ) from error
 
 
 def _checked(causes: Iterator[Cause]) -> tuple[Cause, ...]:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from triage.model import Catalogue, Cause, Hole, Json, Template
+from triage.model import Catalogue, Cause, Json
 
 CANDIDATES = 5
 """How many records are offered where none is meant for certain."""
 
 _MIN_PREFIX = 4
-_MIN_FIT = 12
-_SIMILAR = 65
+_SIMILAR = 50
 _HOLE = re.compile(r"\{[^{}]*(?:\}|\Z)")
 _CUT = re.compile(r"(?:\.\.\.|…)\s*\Z")
 
 
-def find(catalogue: Catalogue, query: str) -> Cause | list[Cause]:
+def find(catalogue: Catalogue, query: str, recognised: Callable[[str], Sequence[Cause]]) -> Cause | list[Cause]:
     """Find the record that a slug, id, alias, title, cut title or message text means.
 
     Args:
         catalogue: the causes.
         query: what the user gave.
+        recognised: gives the causes that a text of a log is recognised as, the best first.
 
     Returns:
         The cause, or where none is meant for certain the candidates, the best first; none at all is an
@@ -36,18 +36,13 @@ def find(catalogue: Catalogue, query: str) -> Cause | list[Cause]:
     worded = [cause for cause in catalogue.causes if words in (cause.slug, *cause.aliases)]
     titled = with_title(catalogue.causes, query)
     whole = [cause for cause in titled if _plain(query) in map(_plain, _titles(cause))]
-    for named in (worded, whole, titled):
+    for named in (worded, whole, [cause for cause in whole if cause.when is None], titled):
         if len(named) == 1:
             return named[0]
-    fits = sorted(((*_fit(cause, query), cause.slug, cause) for cause in catalogue.causes), key=lambda one: one[:3])
-    best = fits[0][:2] if fits else (0, False)
-    tied = [cause for size, cut, _, cause in fits if (size, cut) == best and -size >= _MIN_FIT]
-    # Of records with one message the one without conditions is meant: the text alone meets none.
-    free = [cause for cause in tied if cause.when is None]
-    for meant in (tied, free):
-        if len(meant) == 1:
-            return meant[0]
-    offered = dict.fromkeys(cause.slug for cause in (*titled, *tied, *_near(catalogue.causes, query)))
+    if said := recognised(query):
+        # Of records with one message the one without conditions is meant: the text alone meets none.
+        return next((cause for cause in said if cause.when is None), said[0])
+    offered = dict.fromkeys(cause.slug for cause in (*titled, *_near(catalogue.causes, query)))
     by_slug = {cause.slug: cause for cause in catalogue.causes}
     return [by_slug[slug] for slug in offered][:CANDIDATES]
 
@@ -107,37 +102,6 @@ def _near(causes: Sequence[Cause], query: str) -> list[Cause]:
         scored.append((max(fuzz.ratio(wanted, slug), 0.9 * words), cause.slug, cause))
     scored.sort(key=lambda entry: (-entry[0], entry[1]))
     return [cause for score, _, cause in scored[:CANDIDATES] if score >= _SIMILAR]
-
-
-def _fit(cause: Cause, text: str) -> tuple[int, bool]:
-    """How many characters of its messages' literals a text holds in order, and whether they are but a part of them.
-
-    The number is negative, so that the best one comes first; at the same number, a whole message is meant rather than
-    the beginning of another one.
-    """
-    folded = "".join(text.split())
-    return min((_literals_in(template, folded) for template in cause.templates), default=(0, True))
-
-
-def _literals_in(template: Template, folded: str) -> tuple[int, bool]:
-    literals = ["".join(part.split()) for part in template.parts if not isinstance(part, Hole)]
-    position = size = 0
-    for index, literal in enumerate(literal for literal in literals if literal):
-        start = folded.find(literal, position)
-        if start < 0:
-            return -size - _cut_end(folded[position:], literal, anywhere=index == 0), True
-        position = start + len(literal)
-        size += len(literal)
-    return -size, False
-
-
-def _cut_end(rest: str, literal: str, *, anywhere: bool) -> int:
-    """The length of the literal's start with which the text ends; zero where it goes on with anything else."""
-    for length in range(min(len(rest), len(literal) - 1), 0, -1):
-        if rest.endswith(literal[:length]):
-            return length
-    # Text that stops inside the hole before it is cut; text that goes on with anything else is another message.
-    return 0 if anywhere or literal[0] not in rest else -len(rest) - len(literal) - _MIN_FIT
 
 
 def _list(record: Mapping[str, Json], name: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import orjson
 from triage.catalogue.agreement import agree, group_names, template_of
 from triage.catalogue.extension import Extension, read_extension
 from triage.catalogue.fields import Fields, Flaw, is_absent, kind
-from triage.catalogue.templates import doubled, parse_printf, parse_template, template_to_pattern
+from triage.catalogue.templates import doubled, parse_printf, parse_template, template_to_pattern, with_captures
 from triage.errors import RecordError
 from triage.model import CaptureSpec, Cause, FixRecipe, Hole, Json, Template
 
@@ -146,6 +146,7 @@ def read_record(data: Mapping[str, Json], origin: str, user: bool = False) -> tu
     names = [hole.name for template in templates for hole in template.holes]
     if pattern is not None:
         names += group_names(pattern)
+    captures = {name: CaptureSpec(name) for name in names} | dict(extension.captures)
     cause = Cause(
         record=record,
         wrapper=wrapper,
@@ -166,9 +167,10 @@ def read_record(data: Mapping[str, Json], origin: str, user: bool = False) -> tu
         owner=extension.owner,
         when=extension.when,
         levels=extension.levels,
-        captures={name: CaptureSpec(name) for name in names} | dict(extension.captures),
-        fixes=extension.fixes or tuple(_advice(solution) for solution in lists["solutions"]),
+        captures=captures,
+        fixes=extension.fixes or tuple(_advice(solution, captures) for solution in lists["solutions"]),
         restart_helps=extension.restart_helps,
+        mistake=extension.mistake,
         consequence_of=extension.consequence_of,
         outranks=extension.outranks,
         related=extension.related,
@@ -275,9 +277,9 @@ def _title(templates: tuple[Template, ...], slug: str) -> str:
     return " ".join("".join(parts).split())
 
 
-def _advice(solution: str) -> FixRecipe:
+def _advice(solution: str, captures: Mapping[str, CaptureSpec]) -> FixRecipe:
     """A solution in prose: a fix that changes nothing by itself."""
-    return FixRecipe(title=doubled(solution), safety="needs_judgement")
+    return FixRecipe(title=with_captures(solution, captures), safety="needs_judgement")
 
 
 def regex_error(pattern: str) -> str | None:

@@ -8,7 +8,7 @@ import orjson
 
 from triage.catalogue.load import bundled_patterns
 
-_PARTS = ("record", "triage", "variant", "when", "capture", "fix", "site")
+_PARTS = ("record", "triage", "variant", "when", "mistake", "capture", "fix", "site")
 
 
 def schema() -> dict[str, Any]:

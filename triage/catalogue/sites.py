@@ -22,11 +22,11 @@ from triage.model import Site
 
 SCHEMA = "vllm-triage/sites/1"
 
-WORDS = 24
+WORDS = 40
 """Different words of a text that are counted in the index, the longest."""
 
-RAREST = 8
-"""Of them, the rarest that the index has: by these the entries are found."""
+RAREST = 14
+"""Of them, the rarest that the index has: by these the entries are found. Some may stand in a hole's value."""
 
 RARE = 1500
 """A word of fewer entries is rare: three of them find a text, and commoner ones are left alone."""
@@ -34,10 +34,13 @@ RARE = 1500
 COMMON = 12_000
 """Places of one word that are looked at."""
 
-OFFERED = 300
+OFFERED = 1500
 """Sites offered for one text."""
 
-_WORD = re.compile(rb"[A-Za-z_]{3,}")
+KEPT = 30_000
+"""Words, and sites, that are kept once they were looked up: who asks for one often asks for many."""
+
+_WORD = re.compile(rb"[A-Za-z_]{3,}|\b[A-Za-z]{2}\b")
 
 
 class Lines(Mapping[str, int]):
@@ -80,6 +83,9 @@ class SiteFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._counts: dict[bytes, int] = {}
+        self._found: dict[bytes, tuple[int, ...]] = {}
+        self._sites: dict[int, Site | None] = {}
 
     @cached_property
     def _read(self) -> tuple[bytes, tuple[str, ...]]:
@@ -116,19 +122,47 @@ class SiteFile:
         ]
         return [start for start, _ in found], [file for _, file in found]
 
-    def worded(self, text: str) -> Sequence[Site]:
-        """The sites whose entries share the most telling words with a text, at most OFFERED."""
+    def worded(self, text: str, release: str | None = None) -> Sequence[Site]:
+        """The sites whose entries share the most telling words with a text, at most OFFERED.
+
+        Args:
+            text: a message.
+            release: of this one, where it has any; sites that it lacks come behind them.
+        """
         words = sorted(set(_WORD.findall(text.encode("utf-8", "replace"))), key=lambda word: (-len(word), word))[:WORDS]
-        counted = sorted((count, word) for word in words if (count := self._data.count(word)))[:RAREST]
+        counted = sorted((count, word) for word in words if (count := self._count(word)))[:RAREST]
         scores: Counter[int] = Counter()
         for place, (count, word) in enumerate(counted):
             if place >= 3 and count > RARE:
                 break
             weight = round(1000 * math.log(1 + COMMON / count)) + len(word)
-            for start in {self._data.rfind(b"\n", 0, at) + 1 for at in self._places(word)}:
+            for start in self._starts(word):
                 scores[start] += weight
-        best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:OFFERED]
-        return [site for start, _ in best if (site := self._site(start)) is not None]
+        here: list[Site] = []
+        elsewhere: list[Site] = []
+        for start, _ in sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[: 2 * OFFERED]:
+            if (site := self._site(start)) is not None:
+                (here if release is None or release in site.lines else elsewhere).append(site)
+                if len(here) >= OFFERED:
+                    break
+        return [*here, *elsewhere][:OFFERED]
+
+    def at(self, file: str, line: int, release: str | None = None) -> Sequence[Site]:
+        """The sites of a line.
+
+        Args:
+            file: a source file, or the end of its path, as the logger prints it.
+            line: the line, 1-based.
+            release: in this release; None, or one that is not known, is any.
+        """
+        known = release in self.releases
+        return [
+            site
+            for name in dict.fromkeys(self._files[1])
+            if name == file or name.endswith(f"/{file}")
+            for site in self.inside(name)
+            if (site.lines.get(release or "") == line if known else line in site.lines.values())
+        ]
 
     def inside(self, file: str) -> Sequence[Site]:
         """The sites of a source file, package-relative; none where the index does not know it."""
@@ -145,15 +179,37 @@ class SiteFile:
             at = self._data.find(b"\n", at) + 1 or end
         return found
 
-    def _places(self, word: bytes) -> Iterator[int]:
-        at = self._data.find(word)
-        for _ in range(COMMON):
-            if at < 0:
-                return
-            yield at
-            at = self._data.find(word, at + 1)
+    def _count(self, word: bytes) -> int:
+        if (known := self._counts.get(word)) is not None:
+            return known
+        count = self._data.count(word)
+        if len(self._counts) < KEPT:
+            self._counts[word] = count
+        return count
+
+    def _starts(self, word: bytes) -> tuple[int, ...]:
+        """Where the entries begin that hold a word, at most COMMON."""
+        if (known := self._found.get(word)) is not None:
+            return known
+        data = self._data
+        starts: list[int] = []
+        at = data.find(word)
+        while at >= 0 and len(starts) < COMMON:
+            starts.append(data.rfind(b"\n", 0, at) + 1)
+            at = data.find(word, data.find(b"\n", at))
+        if len(self._found) < KEPT:
+            self._found[word] = tuple(starts)
+        return tuple(starts)
 
     def _site(self, start: int) -> Site | None:
+        if start in self._sites:
+            return self._sites[start]
+        site = self._parsed(start)
+        if len(self._sites) < KEPT:
+            self._sites[start] = site
+        return site
+
+    def _parsed(self, start: int) -> Site | None:
         line = self._data[start : self._data.index(b"\n", start)]
         if not line.startswith(b"["):
             return None

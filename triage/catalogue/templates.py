@@ -8,6 +8,7 @@ those are taken as they are, for such a record must load all the same.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from triage.catalogue.names import hole_name
 from triage.model import Hole, Template
@@ -22,6 +23,7 @@ _SPECIAL = re.compile(r"[.*+?^${}()|\[\]\\]")
 _DEBUG_END = re.compile(r"\s*(?=[!:}])")
 _CONVERSION = re.compile(r"[rsa]\s*(?=[:}])")
 _PRINTF = re.compile(r"%(?:\((?P<name>\w+)\))?[-+ #0]*(?:\d+|\*)?(?:\.\d+)?[sdrifgxX]|%%")
+_DOUBLED_NAME = re.compile(r"(?<!\{)\{\{([A-Za-z_]\w{0,80})\}\}(?!\})")
 _OPEN, _CLOSE = "([{", ")]}"
 
 
@@ -102,6 +104,16 @@ def template_to_pattern(template: Template) -> str:
 def doubled(text: str) -> str:
     """Text in which braces are doubled, so that none of it is taken for a hole."""
     return text.replace("{", "{{").replace("}", "}}")
+
+
+def with_captures(text: str, names: Collection[str]) -> str:
+    """Advice of a record as the title of a fix: its captures are holes, braces around anything else are text.
+
+    Args:
+        text: the advice, which may quote JSON.
+        names: the captures of the record.
+    """
+    return _DOUBLED_NAME.sub(lambda found: f"{{{found[1]}}}" if found[1] in names else found[0], doubled(text))
 
 
 def _flush(parts: list[str | Hole], literal: list[str]) -> None:

@@ -33,10 +33,14 @@ class CannotEditError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What is known of the user's release: its version, and its flags (None: not known)."""
+    """What is known of the user's release: its version, and its flags (None: not known).
+
+    name: the known release whose flags these are, which may be an older one.
+    """
 
     version: Version | None = None
     flags: frozenset[str] | None = None
+    name: str | None = None
 
     def negates(self, flag: str) -> bool:
         """Whether ``--no-...`` exists for a switch."""

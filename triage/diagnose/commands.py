@@ -290,6 +290,9 @@ def _alone(change: Change, idiom: Idiom, release: Release) -> Rendered:
     except UnquotableError as reason:
         return Rendered(steps=(f"no command is printed: a value {reason}",))
     steps = tuple(f"remove {flag}" for flag in change.unset)
+    # vLLM merges keys with each other, not with a value in JSON: what comes last is taken as the whole.
+    inside = dict.fromkeys(flag.partition(".")[0] for flag in change.set if "." in flag)
+    steps += tuple(f"where {base} is given already, put the key into its value instead" for base in inside)
     if idiom in ("k8s", "compose", "docker"):
         steps += _to_remove(change.env)
     return Rendered(tuple(command for command in commands if command), steps)

@@ -9,7 +9,7 @@ import regex
 from triage.diagnose.captures import from_facts
 from triage.diagnose.expressions import ExpressionError, fill
 from triage.diagnose.fixes import release_of, work_out
-from triage.diagnose.locations import locate
+from triage.diagnose.locations import candidates, locate
 from triage.diagnose.observations import Observation, fingerprint
 from triage.diagnose.ranking import Ranked
 from triage.diagnose.relations import recipes
@@ -32,7 +32,6 @@ def finding(
     near: Callable[[str], tuple[str, ...]],
     placement: Placement | None,
     idiom: Idiom | None,
-    context: int = 0,
 ) -> Finding:
     """Make a finding of a ranked observation.
 
@@ -43,7 +42,6 @@ def finding(
         near: gives the slugs of the entries nearest to a message that no record knows.
         placement: where the sources emit such a message, None where that is not known.
         idiom: the idiom asked for; None takes the run's own.
-        context: input lines to quote around the message's own; only lines of the same event are at hand.
     """
     observation = ranked.observation
     match = observation.match
@@ -57,12 +55,12 @@ def finding(
     copies = [observation, *observation.copies]
     site = next((s for s in cause.sites if location and s.file == location.file), None) if cause else None
     emitted = SiteRef(site.template, site.file, site.function, site.class_name) if site else None
-    if placement is not None:
+    if placement is not None and match is None:
         at, text = placement.site, placement.site.template
         emitted = SiteRef(text.text if text else "", at.file, at.function, at.of if at.kind != "log" else None)
-    fixed = cause if placement is None else _from_check(placement, run, catalogue)
+    fixed = cause if placement is None or match is not None else _from_check(placement, run, catalogue)
     first = observation.record
-    evidence = _evidence(observation, context)
+    evidence = _evidence(observation)
     return Finding(
         role=ranked.role,
         message=observation.message[:MESSAGE_LIMIT],
@@ -81,7 +79,7 @@ def finding(
         captures=captures,
         location=location,
         vllm_frame=vllm_frame,
-        candidates=_candidates(placement),
+        candidates=candidates(placement, run.facts.vllm_version, releases) if location is None or match else (),
         fixes=work_out(fixed, captures, run.facts, catalogue, idiom) if fixed and is_root else (),
         restart_helps=cause.restart_helps if cause else None,
         run=observation.run,
@@ -119,20 +117,12 @@ def _from_check(placement: Placement, run: RunState, catalogue: Catalogue) -> Ca
     return Cause({}, None, placement.site.file, "", "", fixes=found) if found else None
 
 
-def _candidates(placement: Placement | None) -> tuple[str, ...]:
-    """Places that the same text may come from just as well, the shown one first; none where there is but one."""
-    if placement is None or not placement.others:
-        return ()
-    sites = (placement.site, *placement.others)
-    return tuple(f"{site.file}{f' in {site.function}' if site.function else ''}" for site in sites)
-
-
 def _explanation(cause: Cause, captures: Mapping[str, Scalar]) -> str | None:
     text = cause.summary or str(cause.record.get("documentation") or "")
     return fill_known(text, captures) if cause.summary else text or None
 
 
-def _evidence(observation: Observation, context: int) -> tuple[str, ...]:
+def _evidence(observation: Observation) -> tuple[str, ...]:
     """The input lines that hold the message, colours left out (the reader has done that for the record)."""
     own = "".join(observation.message.split())
     taken: list[Line] = []
@@ -142,10 +132,4 @@ def _evidence(observation: Observation, context: int) -> tuple[str, ...]:
         said += "".join(record.text.split())
         if len(taken) >= EVIDENCE_LINES or own[-20:] in said:
             break
-    taken = taken[:EVIDENCE_LINES]
-    if not context:
-        return tuple(line.text for line in taken)
-    everything = [line for record in observation.statement.event.records for line in record.lines]
-    at = next((i for i, line in enumerate(everything) if line.number == observation.line), 0)
-    around = everything[max(0, at - context) : at + len(taken) + context]
-    return tuple(line.text for line in around)
+    return tuple(line.text for line in taken[:EVIDENCE_LINES])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import regex
 from packaging.version import Version
@@ -15,6 +15,7 @@ from triage.diagnose.environments import wanted
 from triage.diagnose.expressions import ExpressionError, MissingName, evaluate, fill, unfilled, visible
 from triage.diagnose.flags import name_of
 from triage.diagnose.launches import CUT
+from triage.diagnose.mistakes import advised, translated
 from triage.diagnose.presence import is_given, is_variable_shown, may_be_given
 from triage.diagnose.quoting import UnquotableError
 from triage.diagnose.values import admits, names_of, parse_version
@@ -30,6 +31,7 @@ DEFAULT_PORT = 8000
 """Where the server listens unless told otherwise."""
 
 _DECIMALS = 6
+_LIST = regex.compile(r"[\[({] ?(?:(?P<q>['\"])[\w./:@+-]{1,200}(?P=q)(?:, ?| ?(?=[\])}]))){1,200}[\])}]", regex.ASCII)
 _NAMES = regex.compile(r"(?:[A-Za-z][\w.]*(?:==[\w.]+)?(?: |\Z)){2,20}", regex.ASCII)
 
 
@@ -53,6 +55,9 @@ def work_out(
         show the arguments. A record without computed fixes gives its solutions, without commands; so does one of whose
         fixes none would change anything.
     """
+    release = release_of(facts.vllm_version, catalogue)
+    if own := advised(cause.mistake, captures, facts, release, catalogue.options):
+        cause = replace(cause, fixes=(*own, *cause.fixes))
     if not cause.fixes:
         return _solutions(cause)
     context = _Context(
@@ -60,13 +65,13 @@ def work_out(
         captures=captures,
         facts=facts,
         names=names_of(captures, facts),
-        release=release_of(facts.vllm_version, catalogue),
+        release=release,
         catalogue=catalogue,
         idiom=idiom or facts.launch_idiom or "cli",
     )
     version = context.release.version
     if version is None:
-        return _in_order(_fix(recipe, context) for recipe in cause.fixes) or _in_general(cause)
+        return _in_order(_fix(recipe, context) for recipe in cause.fixes) or _in_general(cause, context.unsaid)
     tried: list[list[FixRecipe]] = []
     for nearest in (version, *_by_distance(version, catalogue)):
         admitted = [recipe for recipe in cause.fixes if admits(recipe.versions, nearest)]
@@ -75,7 +80,7 @@ def work_out(
         tried.append(admitted)
         if fixes := _in_order(_fix(recipe, context) for recipe in admitted):
             return fixes
-    return _in_general(cause)
+    return _in_general(cause, context.unsaid)
 
 
 def release_of(version: str | None, catalogue: Catalogue) -> Release:
@@ -88,7 +93,7 @@ def release_of(version: str | None, catalogue: Catalogue) -> Release:
         return Release()
     known = sorted((release, name) for name in catalogue.flags if (release := parse_version(name)) is not None)
     below = [name for release, name in known if release <= parsed]
-    return Release(parsed, catalogue.flags[below[-1]] if below else None)
+    return Release(parsed, catalogue.flags[below[-1]], below[-1]) if below else Release(parsed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ class _Context:
     release: Release
     catalogue: Catalogue
     idiom: Idiom
+    unsaid: dict[str, None] = field(default_factory=dict)  # what other wordings of the message say, and fixes need
 
 
 def _fix(recipe: FixRecipe, context: _Context) -> tuple[Fix, bool] | None:
@@ -117,6 +123,7 @@ def _fix(recipe: FixRecipe, context: _Context) -> tuple[Fix, bool] | None:
 
 def _applied(recipe: FixRecipe, context: _Context) -> Fix | None:
     flags = context.release.flags
+    recipe = translated(recipe, context.release, context.catalogue.options)
     if flags is not None and any(flag.partition(".")[0] not in flags for flag in recipe.set):
         return None
     try:
@@ -124,7 +131,8 @@ def _applied(recipe: FixRecipe, context: _Context) -> Fix | None:
             return None
     except MissingName as missing:
         # A wording of the message without that number: the fix is for another one.
-        if any(_is_of_other_wording(name, context) for name in missing.names):
+        if unsaid := [name for name in missing.names if _is_of_other_wording(name, context)]:
+            context.unsaid.update(dict.fromkeys(unsaid))
             return None
         return _withheld(recipe, _lacking(missing.names, context), context)
     except ExpressionError as reason:
@@ -132,7 +140,8 @@ def _applied(recipe: FixRecipe, context: _Context) -> Fix | None:
     try:
         return _worked_out(recipe, context)
     except MissingName as missing:
-        if any(_is_of_other_wording(name, context) for name in missing.names):
+        if unsaid := [name for name in missing.names if _is_of_other_wording(name, context)]:
+            context.unsaid.update(dict.fromkeys(unsaid))
             return None
         return _withheld(recipe, _lacking(missing.names, context), context)
     except ExpressionError as reason:
@@ -219,12 +228,21 @@ def _solutions(cause: Cause) -> tuple[Fix, ...]:
     return tuple(Fix(title=title) for title in titles if title)
 
 
-def _in_general(cause: Cause) -> tuple[Fix, ...]:
-    """The record's advice in words, where none of its computed changes would change anything."""
+def _in_general(cause: Cause, unsaid: Collection[str]) -> tuple[Fix, ...]:
+    """The record's advice in words, where none of its computed changes would change anything, or none can be computed.
+
+    Args:
+        cause: the cause.
+        unsaid: values that the computed changes need and this wording of the message does not give.
+    """
     steps = tuple(fix.title for fix in _solutions(cause))
-    return (
-        (Fix(title="what helps in general: no known change applies to these arguments", steps=steps),) if steps else ()
+    missing = tuple(
+        [f"{' and '.join(unsaid)}: this message does not say it, other wordings of it do"] if unsaid else ()
     )
+    why = (
+        "the message lacks what a change is computed from" if missing else "no known change applies to these arguments"
+    )
+    return (Fix(title=f"what helps in general: {why}", steps=steps, missing=missing),) if steps else ()
 
 
 def _in_order(found: Iterable[tuple[Fix, bool] | None]) -> tuple[Fix, ...]:
@@ -303,9 +321,14 @@ def _newest(catalogue: Catalogue) -> str | None:
 
 
 def _for_paste(value: str) -> str:
-    """A value for a step or a check; names in a row ("einops timm") stay the several words that they are."""
+    """A value for a step or a check; names in a row ("einops timm") stay the several words that they are.
+
+    A printed list of names (``['spawn', 'fork']``) is told as prose has it: spawn, fork.
+    """
     if _NAMES.fullmatch(value):
         return value
+    if _LIST.fullmatch(value):
+        return ", ".join(name.strip(" '\"") for name in value[1:-1].split(",") if name.strip())
     try:
         return quoting.for_shell(value)
     except UnquotableError:

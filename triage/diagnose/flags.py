@@ -16,11 +16,15 @@ SHORT: Mapping[str, str] = {
     "-ac": "--attention-config",
     "-asc": "--api-server-count",
     "-cc": "--compilation-config",
+    "-dc": "--diffusion-config",
     "-dcp": "--decode-context-parallel-size",
     "-dp": "--data-parallel-size",
     "-dpa": "--data-parallel-address",
     "-dpb": "--data-parallel-backend",
+    "-dpe": "--data-parallel-external-lb",
+    "-dph": "--data-parallel-hybrid-lb",
     "-dpl": "--data-parallel-size-local",
+    "-dpm": "--data-parallel-multi-port-external-lb",
     "-dpn": "--data-parallel-rank",
     "-dpp": "--data-parallel-rpc-port",
     "-dpr": "--data-parallel-start-rank",
@@ -31,9 +35,10 @@ SHORT: Mapping[str, str] = {
     "-q": "--quantization",
     "-r": "--node-rank",
     "-sc": "--speculative-config",
+    "-spec-draft-tp": "--speculative-draft-tensor-parallel-size",
     "-tp": "--tensor-parallel-size",
 }
-"""Short forms of flags, from the argument parsers of vLLM 0.8 to 0.33 (``engine/arg_utils.py``)."""
+"""Short forms of flags of vLLM 0.6 to 0.33; tests hold them, and the tables below, to the generated file of flags."""
 
 SEVERAL = frozenset(
     {
@@ -73,7 +78,7 @@ SWITCHES = re.compile(
     r"|exclude_tools_when_tool_choice_none|expand_tools_even_if_tool_choice_none|fully_sharded_loras|calculate_kv_scales"
     r"|return_(?:tokens_as_token_ids|sampling_mask)|async_scheduling|language_model_only|kv_sharing_fast_prefill|monokernel"
     r"|guided_decoding_disable_\w+|speculative_disable_mqa_scorer|(?:cudagraph|kv_cache)_metrics|interleave_mm_strings"
-    r"|mm_(?:encoder_only|cache_preprocessor)|specialize_active_lora|tokens_only|scheduler_reserve_full_isl"
+    r"|fail_on_environ_validation|mm_(?:encoder_only|cache_preprocessor|device_do_normalize)|specialize_active_lora|tokens_only|scheduler_reserve_full_isl"
     r"|aggregate_engine_logging|cohere_is_reasoning_model|dcp_q_replicate|eplb_log_balancedness|jit_monitor_verbose"
     r"|log_error_stack|long_prefill_token_threshold_adaptive|sleep_mode_offload_cudagraph|swa_bounded_replay"
 )

@@ -52,8 +52,13 @@ def locate(
     raised = observation.statement.event.raised[index] if index is not None else None
     frames = [Frame(package_relative(f.file), f.line, f.function, f.source) for f in observation.frames]
     vllm_frame = next((frame for frame in reversed(frames) if frame.file.startswith("vllm/")), None)
-    sites = _sites(observation) if placement is None else _placed(placement)
+    sites = _sites(observation) if observation.match is not None else _placed(placement)
     all_sites = observation.match.cause.sites if observation.match is not None else tuple(sites)
+    if observation.match is not None and placement is not None and not placement.others:
+        # Of the cause's places the one whose own text the message is.
+        sites = [site for site in sites if _is_of(site, placement)] or (
+            _placed(placement) if _says_more(placement, observation) else sites
+        )
     if raised is not None and frames and raised.wrapped is None and not observation.relayed:
         last = frames[-1]
         version = facts.vllm_version if last.file.startswith("vllm/") else None
@@ -61,7 +66,8 @@ def locate(
         location = Location(last.file, last.line, function, version, "traceback", _url(last.file, last.line, version))
         return location, (vllm_frame if vllm_frame != last else None)
     record = observation.record
-    if record.logger_line is not None and index is None:
+    is_logged = placement is None or placement.site.kind in ("log", "warn")  # else the logger only passed it on
+    if record.logger_line is not None and index is None and is_logged:
         for site in all_sites:
             if site.file.endswith(f"/{record.logger_file}"):
                 line, version = record.logger_line, facts.vllm_version
@@ -72,10 +78,16 @@ def locate(
     if not found and sites:  # the wording of another release: the place is that of the fault
         found = _in_release(all_sites, facts.vllm_version, releases)
     if not found:
+        found = _in_release(_placed(placement), facts.vllm_version, releases)
+    if not found:
         return None, vllm_frame
-    # One text may be both logged and raised; the raise statement is the one that an exception came from.
+    # A record's hole may be spelled out by each site; one text may be both logged and raised, and the raise statement
+    # is the one that an exception came from.
     raised_as = (observation.statement.class_name or "").rpartition(".")[2]
-    (version, line), site = max(found, key=lambda pair: (Version(pair[0][0]), pair[1].class_name == raised_as))
+    said = "".join(observation.message.split())
+    (version, line), site = max(
+        found, key=lambda pair: (Version(pair[0][0]), _spelled(pair[1], said), pair[1].class_name == raised_as)
+    )
     return Location(site.file, line, site.function, version, "catalogue", _url(site.file, line, version)), vllm_frame
 
 
@@ -123,6 +135,12 @@ def _sites(observation: Observation) -> list[CauseSite]:
     return [site for site in match.cause.sites if fuzz.ratio(_words(site.template), wanted) >= SAME_WORDING]
 
 
+def _spelled(site: CauseSite, said: str) -> int:
+    """Letters of a site's own text, where all of it stands in a message (without white space); else none."""
+    own = ["".join(part.split()) for part in _HOLE.split(site.template)]
+    return sum(map(len, own)) if all(part in said for part in own) else 0
+
+
 def _words(template: str) -> str:
     """A template's own words: the sources and the record may name its holes differently."""
     return " ".join(_HOLE.sub(" ", template).split()).lower()
@@ -133,13 +151,44 @@ def _is_in(site: CauseSite, frame: Frame) -> bool:
     return site.file == frame.file and (site.function or "").rpartition(".")[2] == frame.function
 
 
-def _placed(placement: Placement) -> list[CauseSite]:
+def candidates(placement: Placement | None, version: str | None, releases: Collection[str] = ()) -> tuple[str, ...]:
+    """Places that a text may come from just as well, the likeliest first: ``vllm/a.py:12 in f``; none if it is one.
+
+    Args:
+        placement: where the index has the text.
+        version: the run's release, None where it is not known: lines are those of the newest release then.
+        releases: those that the catalogue was made from.
+    """
+    if placement is None or not placement.others:
+        return ()
+    found: dict[str, None] = {}
+    for site in (placement.site, *placement.others):
+        at = line_in(site.lines, version, releases)
+        line = f":{at[1]}" if at is not None else ""
+        found[f"{site.file}{line}{f' in {site.function}' if site.function else ''}"] = None
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _placed(placement: Placement | None) -> list[CauseSite]:
     """The placement's site; none where it may be several, of which nothing tells the right one."""
-    site, template = placement.site, placement.site.template
-    if placement.others:
+    if placement is None or placement.others:
         return []
-    class_name = site.of if site.kind != "log" else None
+    site, template = placement.site, placement.site.template
+    class_name = (site.of or "Exception") if site.kind not in ("log", "warn") else None
     return [CauseSite(site.file, site.function, class_name, template.text if template else "", site.lines)]
+
+
+def _says_more(placement: Placement, observation: Observation) -> bool:
+    """Whether the index's template, which is the whole message, has more words of its own than the record's."""
+    match, template = observation.match, placement.site.template
+    if match is None or match.template is None or template is None or placement.confidence != "exact":
+        return False
+    return len(_words(template.text).replace(" ", "")) >= len(_words(match.template.text).replace(" ", ""))
+
+
+def _is_of(site: CauseSite, placement: Placement) -> bool:
+    """Whether a cause's site is the one that the index has."""
+    return site.file == placement.site.file and dict(site.lines).items() <= dict(placement.site.lines).items()
 
 
 def _in_release(

@@ -15,11 +15,15 @@ SHORT: Mapping[str, str] = {
     "-ac": "attention_config",
     "-asc": "api_server_count",
     "-cc": "compilation_config",
+    "-dc": "diffusion_config",
     "-dcp": "decode_context_parallel_size",
     "-dp": "data_parallel_size",
     "-dpa": "data_parallel_address",
     "-dpb": "data_parallel_backend",
+    "-dpe": "data_parallel_external_lb",
+    "-dph": "data_parallel_hybrid_lb",
     "-dpl": "data_parallel_size_local",
+    "-dpm": "data_parallel_multi_port_external_lb",
     "-dpn": "data_parallel_rank",
     "-dpp": "data_parallel_rpc_port",
     "-dpr": "data_parallel_start_rank",
@@ -30,9 +34,10 @@ SHORT: Mapping[str, str] = {
     "-q": "quantization",
     "-r": "node_rank",
     "-sc": "speculative_config",
+    "-spec-draft-tp": "speculative_draft_tensor_parallel_size",
     "-tp": "tensor_parallel_size",
 }
-"""Short forms of flags, from the argument parsers of vLLM 0.8 to 0.33 (``engine/arg_utils.py``)."""
+"""Short forms of flags of vLLM 0.6 to 0.33; tests hold them, and the tables below, to the generated file of flags."""
 
 SEVERAL = frozenset(
     {
@@ -72,7 +77,7 @@ SWITCHES = re.compile(
     r"|exclude_tools_when_tool_choice_none|expand_tools_even_if_tool_choice_none|fully_sharded_loras|calculate_kv_scales"
     r"|return_(?:tokens_as_token_ids|sampling_mask)|async_scheduling|language_model_only|kv_sharing_fast_prefill|monokernel"
     r"|guided_decoding_disable_\w+|speculative_disable_mqa_scorer|(?:cudagraph|kv_cache)_metrics|interleave_mm_strings"
-    r"|mm_(?:encoder_only|cache_preprocessor)|specialize_active_lora|tokens_only|scheduler_reserve_full_isl"
+    r"|fail_on_environ_validation|mm_(?:encoder_only|cache_preprocessor|device_do_normalize)|specialize_active_lora|tokens_only|scheduler_reserve_full_isl"
     r"|aggregate_engine_logging|cohere_is_reasoning_model|dcp_q_replicate|eplb_log_balancedness|jit_monitor_verbose"
     r"|log_error_stack|long_prefill_token_threshold_adaptive|sleep_mode_offload_cudagraph|swa_bounded_replay"
 )

@@ -39,6 +39,8 @@ _WRAPS = regex.compile(r"Traceback|(?:\w(?:Error|Exception)|Value error|Assertio
 class Matcher:
     """The catalogue, indexed by words.
 
+    limits: the patterns that took too long on a text, in words.
+
     Args:
         catalogue: the causes; their order does not matter.
     """
@@ -61,14 +63,21 @@ class Matcher:
             for cause in catalogue.causes
             if cause.pattern and not cause.templates
         ]
+        self.limits: set[str] = set()
         self._titles = {index: _skeleton(template) for index, (_, template) in enumerate(entries)}
 
     def matches(self, statement: Statement) -> list[Match]:
-        """Find the causes that a statement's text can belong to, the best first; empty where there is none.
+        """Find the causes that a statement's text can belong to.
 
         A whole match beats a cut one; among equals one that also names the place in the code, then the longer literal
-        text, then the more of it, wins. Behind the
-        first cause that holds without conditions on its run (``when``) the others do not matter and are left out.
+        text, then the more of it, wins.
+
+        Args:
+            statement: what an event says; of its text ``TEXT_LIMIT`` characters are looked at.
+
+        Returns:
+            The matches, the best first, one for each cause; none where there is none. Behind the first cause that holds
+            without conditions on its run (``when``) the others do not matter and are left out.
         """
         text = statement.text[:TEXT_LIMIT]
         folded: Folded | None = None
@@ -89,14 +98,22 @@ class Matcher:
                 rank = (fitting.whole, _is_placed(cause), _size(template) * fitting.share, cause.user, -fitting.start)
                 add(rank, _as_match(cause, template, fitting, folded, is_raised=statement.index is not None))
         for cause, pattern in self._patterns:
-            if _may(cause, statement) and (matched := _search(pattern, cause, text)) is not None:
+            if _may(cause, statement) and (matched := self._search(pattern, cause, text)) is not None:
                 add((True, _is_placed(cause), len(matched.message) / 2, cause.user, 0), matched)
         ordered = [match for _, match in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
         settled = next((i for i, m in enumerate(ordered) if not _is_conditional(m.cause)), len(ordered))
         return ordered[: settled + 1]
 
     def near(self, text: str, limit: int = 3) -> tuple[str, ...]:
-        """The slugs of the entries whose wording is nearest to a text that nothing matched, at most limit."""
+        """Name the entries whose wording is nearest to a text that nothing matched.
+
+        Args:
+            text: the message.
+            limit: the most entries to name.
+
+        Returns:
+            Slugs of root causes, the nearest first, from ``NEAR_SCORE`` on.
+        """
         found = process.extract(
             _plain(text[:500]), self._titles, scorer=fuzz.token_set_ratio, score_cutoff=NEAR_SCORE, limit=3 * limit
         )
@@ -104,6 +121,17 @@ class Matcher:
             self._entries[index][0].slug for _, _, index in found if self._entries[index][0].role == "root_cause"
         )
         return tuple(slugs)[:limit]
+
+    def _search(self, pattern: regex.Pattern[str], cause: Cause, text: str) -> Match | None:
+        try:
+            found = pattern.search(text, timeout=PATTERN_SECONDS)
+        except TimeoutError:
+            name = cause.origin if cause.user else cause.slug
+            self.limits.add(
+                f"the messagePattern of {name} took more than {PATTERN_SECONDS:g} s on a text, left out there"
+            )
+            return None
+        return None if found is None else _as_pattern_match(found, cause)
 
     def _candidates(self, text: str) -> Iterable[int]:
         found = dict.fromkeys(self._always)
@@ -206,13 +234,7 @@ def _in_template_spacing(template: Template, found: Fit) -> str:
     )
 
 
-def _search(pattern: regex.Pattern[str], cause: Cause, text: str) -> Match | None:
-    try:
-        found = pattern.search(text, timeout=PATTERN_SECONDS)
-    except TimeoutError:
-        return None
-    if found is None:
-        return None
+def _as_pattern_match(found: regex.Match[str], cause: Cause) -> Match:
     captures: dict[str, Scalar] = {
         name: plain_value(value) if value is not None else None for name, value in found.groupdict().items()
     }

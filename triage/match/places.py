@@ -1,36 +1,64 @@
-"""The place in the sources that emits a message, for messages that no record knows."""
+"""The place in the sources that emits a message."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import regex
 from packaging.version import InvalidVersion, Version
 
-from triage.match.folding import Folded, fold, fold_literal
+from triage.match.covering import cover, folded_parts
+from triage.match.folding import Folded, fold
 from triage.match.literals import Fit, fit
-from triage.model import Frame, Hole, Placement, Site, SiteIndex, Statement
+from triage.model import Frame, Placement, Site, SiteIndex, Statement
 
 TEXT_LIMIT = 4000
 """Characters of a message that are looked at."""
 
 TELLING = 16
-"""Letters of a template's own that tell a message by themselves; with fewer, the place has to agree too."""
+"""Letters of a template's own that tell a message by themselves; with fewer, class or place have to agree."""
 
-LEAST = 4
-"""Letters that a template must have at all."""
+LEAST = 3
+"""Letters that a template must have at all, unless its line is shown."""
 
-_LETTER = regex.compile(r"\w")
+SEARCHED = 300
+"""Sites that are searched for anywhere in the text, where none covers it."""
+
+_CLASS = regex.compile(
+    r"(?P<class>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning)): (?P<message>.+)", regex.DOTALL
+)
+_CONVERSION = regex.compile(r"%[-+ #0]*\d*(?:\.\d+)?[srdifgexXa]")
+_STATUS = regex.compile(r"[1-5]\d\d: ")
+# What an exception class of vLLM, pydantic, and Ray put behind a message.
+_SUFFIX = regex.compile(
+    r"\s*(?:\((?:parameter|value)=.*\)|\[type=\w+, input_value=.*|\[repeated \d+x across cluster\])\s*\Z", regex.DOTALL
+)
+_WARNED = regex.compile(r"(?P<file>\S+\.py):(?P<line>\d+): (?P<class>\w+): (?P<message>.+?)(?:\n  .*)?\Z", regex.DOTALL)
+
+
+class _Said(NamedTuple):
+    """What is looked for: a statement's text in one reading, with the class, and what the input says of its place."""
+
+    text: Folded
+    class_name: str | None
+    frame: Frame | None
+    file: str | None
+    line: int | None
+    level: str | None
+    logged: bool
 
 
 class _Fitting(NamedTuple):
-    """A site whose template fits, and how well; the greater the better. site and found are not compared."""
+    """A site that fits, and how well; the greater the better. site and found are not compared."""
 
+    shown: bool
+    known: bool
+    covering: bool
     whole: bool
     placed: bool
     size: int
-    known: bool
     agreeing: bool
     near: float
     site: Site
@@ -40,103 +68,202 @@ class _Fitting(NamedTuple):
 def place(statement: Statement, index: SiteIndex, release: str | None) -> Placement | None:
     """Find the site that emits a statement's message.
 
+    A line that the input shows (a traceback's last frame, the logger's) decides, then the template that the message is
+    from its beginning to its end, then that with the most letters of its own.
+
     Args:
         statement: an exception, a log message or loose text.
         index: the index of sites.
-        release: the run's release of the package, where it is known; of sites with the same text one that it has comes
-            first. A build of a release (``0.32.0+cpu``) counts as it.
+        release: the run's release of the package, where it is known; sites that it has come first. One that the index
+            lacks (a build, a pre-release, a development version) counts as the nearest that it has.
 
     Returns:
-        The site with what its holes held; None where no template fits, or too little of one.
+        The site with what its holes held; None where no template fits, or too little of one. "similar" is one with
+        hardly a word of its own, of which only the class agrees.
     """
-    text = statement.text[:TEXT_LIMIT]
-    if not text.strip():
+    if not statement.text.strip():
         return None
-    folded = fold(text)
-    fitting = sorted(_fitting(statement, folded, index, _names(release)), key=lambda each: each[:6], reverse=True)
+    release = nearest(release, index.releases)
+    fitting: list[_Fitting] = []
+    for said in _readings(statement):
+        fitting += _fitting(said, statement, index, release)
     if not fitting:
         return None
+    fitting.sort(key=lambda each: each[:8], reverse=True)
     best = fitting[0]
-    # Without a release all that it was in may be meant; the one that most releases have is shown then.
-    others = [each.site for each in fitting[1:] if each[:5] == best[:5]]
-    if best.placed and _shown_line(statement) is not None:
-        others = []  # the nearest line decides
-    here = (best.site.file, best.site.function)
-    others = list({at: site for site in others if (at := (site.file, site.function)) != here}.values())
+    others = [] if best.shown or best.near < 0 else [each.site for each in fitting[1:] if each[:7] == best[:7]]
+    here = {_spot(best.site, release)}
+    others = [site for site in others if (spot := _spot(site, release)) not in here and not here.add(spot)]  # type: ignore[func-returns-value]
+    telling = best.shown or best.placed or folded_parts_size(best.site) >= TELLING
     return Placement(
         best.site,
         best.found.captures,
-        "exact" if best.found.whole else "truncated",
+        ("exact" if telling else "similar") if best.found.whole else "truncated",
         round(100 * best.found.share, 1),
         tuple(others),
     )
 
 
-def _fitting(statement: Statement, folded: Folded, index: SiteIndex, releases: frozenset[str]) -> Iterator[_Fitting]:
-    for site in index.worded(statement.text[:TEXT_LIMIT]):
-        if site.template is None or (found := fit(site.template, {}, folded)) is None:
-            continue
-        literal = fold_literal(" ".join(part for part in site.template.parts if not isinstance(part, Hole)))
-        letters = len(_LETTER.findall(literal))
-        placed, agreeing = _is_placed(statement, site), _agrees(statement, site)
-        if letters < LEAST or not (agreeing and (placed or letters >= TELLING)):
-            continue
-        if not found.whole and not (placed or letters * found.share >= 2 * TELLING):
-            continue
-        known = not releases or not releases.isdisjoint(site.lines)
-        yield _Fitting(
-            found.whole,
-            placed,
-            round(len(literal) * found.share),
-            known,
-            agreeing,
-            _nearness(statement, site),
-            site,
-            found,
-        )
+def nearest(release: str | None, known: Iterable[str]) -> str | None:
+    """The release of the index that a run's release counts as: itself, its base, else the newest before it.
 
-
-def _names(release: str | None) -> frozenset[str]:
-    """What a release may be called in the index; nothing where it is not known."""
+    Args:
+        release: as the log has it, ``0.32.0+cpu``, ``0.11.1rc2.dev3``; None where it is not known.
+        known: the releases of the index.
+    """
     if release is None:
-        return frozenset()
+        return None
     try:
         version = Version(release)
     except InvalidVersion:
-        return frozenset()
-    return frozenset((release, version.public, version.base_version))
+        return None
+    ordered = sorted(known, key=Version)
+    for name in (release, version.public, version.base_version):
+        if name in ordered:
+            return name
+    before = [name for name in ordered if Version(name) <= version]
+    return before[-1] if before else next(iter(ordered), None)
 
 
-def _agrees(statement: Statement, site: Site) -> bool:
+def is_whole(statement: Statement, placement: Placement) -> bool:
+    """Whether a statement is its site's message from the beginning to the end."""
+    template = placement.site.template
+    return template is not None and cover(template, fold(statement.text.strip()[:TEXT_LIMIT])) is not None
+
+
+def folded_parts_size(site: Site) -> int:
+    """Letters of a site's own."""
+    return folded_parts(site.template)[2] if site.template is not None else 0
+
+
+def _spot(site: Site, release: str | None) -> tuple[str, object]:
+    """Where a site is, as far as it is told from others: its line in the release, else its function."""
+    line = site.lines.get(release) if release is not None else None
+    return site.file, line if line is not None else (site.function, tuple(site.lines.values()))
+
+
+def _readings(statement: Statement) -> Iterator[_Said]:
+    """A statement's text as it stands, and without what classes and loggers of exceptions put around a message."""
+    record = statement.records[0] if statement.records else statement.event.first
+    text, class_name = statement.text[:TEXT_LIMIT].strip(), statement.class_name
+    logged = statement.index is None and statement.event.kind == "log"
+    frame = _last_frame(statement)
+    file = record.logger_file.rpartition("/")[2] if logged and record.logger_file else None
+    line = record.logger_line if logged else None
+    if (warned := _WARNED.match(text)) is not None and statement.index is None:
+        yield _Said(
+            fold(warned["message"]), warned["class"], None, warned["file"].rpartition("/")[2], int(warned["line"]),
+            "WARNING", logged,
+        )  # fmt: skip
+        return
+    yield _Said(fold(text), class_name, frame, file, line, record.level, logged)
+    if class_name is None and statement.index is None and (found := _CLASS.match(text)) is not None:
+        text, class_name = found["message"], found["class"]
+        yield _Said(fold(text), class_name, None, None, None, None, False)
+    for inner in _unwrapped(text):
+        yield _Said(fold(inner), class_name, frame, file, line, record.level, logged)
+
+
+def _unwrapped(text: str) -> Iterator[str]:
+    if (found := _SUFFIX.search(text)) is not None and found.start():
+        yield text[: found.start()]
+    if (status := _STATUS.match(text)) is not None:
+        yield text[status.end() :]
+    if len(text) > 2 and text[0] + text[-1] in ("''", '""', "()"):
+        try:
+            inner = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            inner = text[1:-1]  # a KeyError's message that was cut or escaped on its way
+        if isinstance(inner, tuple) and inner and isinstance(inner[0], str):
+            first, *rest = inner  # several arguments, as they were meant
+            holes = _CONVERSION.sub(lambda found: str(rest.pop(0)) if rest else found[0], first)
+            inner = "".join(map(str, (holes, *rest)))
+        if isinstance(inner, str):
+            yield inner
+
+
+def _fitting(said: _Said, statement: Statement, index: SiteIndex, release: str | None) -> Iterator[_Fitting]:
+    shown = _shown(said, index, release)
+    found_any = False
+    offered = index.worded(said.text.original, release)
+    for site in {id(site): site for site in (*shown, *offered)}.values():
+        if site.template is None or (found := cover(site.template, said.text)) is None:
+            continue
+        fitting = _judged(said, site, found, release, shown=site in shown, covering=True)
+        if fitting is not None:
+            found_any = True
+            yield fitting
+    if found_any:
+        return
+    for site in shown:  # the line is enough where the message has no word of its own, or was cut or damaged
+        if site.template is not None and _agrees(said, site):
+            found = fit(site.template, {}, said.text)
+            if found is not None or not folded_parts_size(site):
+                yield _Fitting(
+                    True, True, False, True, True, 0, True, 0.0, site, found or Fit(0, len(said.text.text), {}, {}, 1.0)
+                )
+    for site in offered[:SEARCHED]:
+        if site.template is None or (found := fit(site.template, {}, said.text)) is None:
+            continue
+        fitting = _judged(said, site, found, release, shown=site in shown, covering=False)
+        if fitting is not None:
+            yield fitting
+
+
+def _judged(
+    said: _Said, site: Site, found: Fit, release: str | None, *, shown: bool, covering: bool
+) -> _Fitting | None:
+    letters = folded_parts_size(site)
+    placed, agreeing = shown or _is_placed(said, site), _agrees(said, site)
+    if not agreeing or (letters < LEAST and not shown):
+        return None
+    # An error body of the API names a class of its own, whatever made it.
+    has_class = (bool(site.of) and site.kind != "log") or site.kind == "text"
+    by_class = covering and said.frame is None and said.class_name is not None and has_class
+    if not (placed or letters >= TELLING or by_class):
+        return None
+    if not found.whole and not (placed or letters * found.share >= 2 * TELLING):
+        return None
+    known = release is None or release in site.lines
+    size = round(letters * found.share)
+    return _Fitting(shown, known, covering, found.whole, placed, size, True, _nearness(said, site), site, found)
+
+
+def _shown(said: _Said, index: SiteIndex, release: str | None) -> list[Site]:
+    """The sites of the very line that the input shows, of the kind that shows one in this way."""
+    if said.frame is not None:
+        file = said.frame.file.replace("\\", "/")
+        at = file.rfind("/vllm/")
+        return [site for site in index.at(file[at + 1 :], said.frame.line, release) if site.kind != "log"]
+    if said.file is not None and said.line is not None:
+        kinds = ("log",) if said.logged and said.class_name is None else ("warn",)
+        return [site for site in index.at(said.file, said.line, release) if site.kind in kinds]
+    return []
+
+
+def _agrees(said: _Said, site: Site) -> bool:
     """Whether a statement can be what a site of this kind says: raised, logged or printed, as that class or level."""
-    record = statement.records[0] if statement.records else statement.event.first
     if site.kind == "log":
-        return statement.index is None and (record.level in (None, site.of) or record.logger_file is None)
-    if site.kind in ("text", "warn") or statement.class_name is None:
+        return said.frame is None and said.class_name is None and said.level in (None, site.of)
+    if site.kind == "warn":
+        return said.class_name is None or said.class_name.rpartition(".")[2] == site.of
+    if site.kind == "text" or said.class_name is None:
         return True
-    return not site.of or statement.class_name.rpartition(".")[2] == site.of
+    return not site.of or said.class_name.rpartition(".")[2] == site.of
 
 
-def _is_placed(statement: Statement, site: Site) -> bool:
+def _is_placed(said: _Said, site: Site) -> bool:
     """Whether the traceback's last frame, or the logger's file, is the site's."""
-    frame = _last_frame(statement)
-    if frame is not None:
-        return frame.file.replace("\\", "/").endswith(site.file) and frame.function == _own_name(site)
-    record = statement.records[0] if statement.records else statement.event.first
-    return record.logger_file is not None and site.file.endswith(f"/{record.logger_file.rpartition('/')[2]}")
+    if said.frame is not None:
+        return said.frame.file.replace("\\", "/").endswith(site.file) and said.frame.function == _own_name(site)
+    return site.kind in ("log", "warn") and said.file is not None and site.file.endswith(f"/{said.file}")
 
 
-def _nearness(statement: Statement, site: Site) -> float:
+def _nearness(said: _Said, site: Site) -> float:
     """How near the line that the input shows is to one of the site; else how many releases have the site."""
-    line, lines = _shown_line(statement), list(site.lines.values())
+    line = said.frame.line if said.frame is not None else said.line if site.kind in ("log", "warn") else None
+    lines = list(site.lines.values())
     return -float(min(abs(line - each) for each in lines)) if line is not None and lines else float(len(lines))
-
-
-def _shown_line(statement: Statement) -> int | None:
-    """The line that the traceback's last frame, or the logger, names."""
-    record = statement.records[0] if statement.records else statement.event.first
-    frame = _last_frame(statement)
-    return frame.line if frame is not None else record.logger_line
 
 
 def _last_frame(statement: Statement) -> Frame | None:

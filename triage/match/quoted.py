@@ -6,14 +6,15 @@ read under bounds on its size and depth, and never evaluated.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import orjson
 import regex
 
-BODY_LIMIT = 20_000
+from triage.values import LENGTH_LIMIT, UnreadableError, closing, literal
+
+BODY_LIMIT = LENGTH_LIMIT
 """Characters of one body."""
 
 DEPTH_LIMIT = 20
@@ -52,7 +53,7 @@ def bodies(text: str) -> Iterator[Body]:
 
 
 def _read(text: str) -> Body | None:
-    end = _end(text)
+    end = closing(text, DEPTH_LIMIT)
     data = _parsed(text[:end]) if end else None
     if isinstance(data, dict):
         return _of(data)
@@ -82,30 +83,6 @@ def _parsed(text: str) -> object:
     except orjson.JSONDecodeError:
         pass  # a Python client prints a dict's repr
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return literal(text)
+    except UnreadableError:
         return None
-
-
-def _end(text: str) -> int:
-    """Where the body's last bracket stands; 0 where it was cut or is too deep."""
-    depth, quote, escaped = 0, "", False
-    for index, character in enumerate(text):
-        if quote:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == quote:
-                quote = ""
-        elif character in "'\"":
-            quote = character
-        elif character in "{[(":
-            depth += 1
-            if depth > DEPTH_LIMIT:
-                return 0
-        elif character in "}])":
-            depth -= 1
-            if depth == 0:
-                return index + 1
-    return 0

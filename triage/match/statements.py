@@ -97,6 +97,8 @@ _MARK = regex.compile(
     r"|OCI runtime create failed|^docker: Error|^panic: |Check failed:"
 )
 
+_WARNED = regex.compile(r"\S+\.py:\d+: \w+Warning: \S")
+
 # abseil's and Ray's signal handlers report a signal to stop like a crash, at level ERROR too.
 _STOPPED = regex.compile(r"\*{3} SIG(?:TERM|INT|HUP) received at")
 
@@ -116,6 +118,18 @@ def is_error(statement: Statement) -> bool:
     if statement.class_name is not None:
         return True  # a quoted error
     return event.kind == "text" and any(_MARK.search(line[:1000]) for line in event.headline.split("\n"))
+
+
+def warned(event: Event) -> Statement | None:
+    """What Python's ``warnings`` printed in loose text: ``/x/a.py:12: UserWarning: ...``; None where nothing."""
+    if event.kind != "text" or _WARNED.match(event.headline) is None:
+        return None
+    return Statement(event, event.headline, None, None, event.records)
+
+
+def is_warning(statement: Statement) -> bool:
+    """Whether a statement is a logger's warning."""
+    return statement.index is None and bool(statement.records) and statement.records[0].level == "WARNING"
 
 
 def message_of(statement: Statement) -> str:

@@ -2,7 +2,7 @@
 
 ``locate --records patterns/causes --index patterns/sites/vllm.jsonl`` (or ``0.33.0=DIR ...``) writes where each cause's
 message is raised into the records;
-``flags --out patterns/flags/vllm.json 0.33.0=DIR ...`` writes the command-line flags of the releases;
+``flags --out patterns/flags/vllm.json 0.33.0=DIR ...`` adds the flags, configuration fields and variables of releases;
 ``marks --out patterns/releases/vllm.json 0.33.0=DIR ...`` writes the lines that tell the releases apart;
 ``index --out patterns/sites/vllm.jsonl 0.33.0=DIR ...`` adds releases to the index of all messages. DIR holds the
 release's ``vllm`` folder, as a wheel or a checkout has it.
@@ -18,7 +18,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from triage.errors import TriageError, UsageError
-from triage.source.flags import dump_flags, read_flags
+from triage.source.flag_file import Known, dump_known, load_known, read_release
 from triage.source.index import SiteReader, dump_index, load_index, merge
 from triage.source.locate import RecordFile, Wanted, collect, locate_indexed, locate_release
 from triage.source.marks import MarkReader, dump_marks
@@ -39,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     locating = commands.add_parser("locate", help="write where the messages of records are raised")
     locating.add_argument("--records", type=Path, required=True, metavar="DIR", help="folder of record files")
     locating.add_argument("--index", type=Path, metavar="FILE", help="the index of messages, instead of releases")
-    flags = commands.add_parser("flags", help="write the command-line flags of releases")
-    flags.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
+    flags = commands.add_parser("flags", help="add the command-line flags of releases to their file")
+    flags.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to add to, or to begin")
     marks = commands.add_parser("marks", help="write the lines that tell releases apart")
     marks.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
     index = commands.add_parser("index", help="add the messages of releases to the index")
@@ -107,10 +107,11 @@ def _locate(records: Path, roots: dict[str, Path], index: Path | None) -> None:
 
 
 def _flags(out: Path, releases: dict[str, Path]) -> None:
-    known = {release: read_flags(root, _reporter(release)) for release, root in releases.items()}
-    out.write_bytes(dump_flags("vllm", known))
-    for release, flags in known.items():
-        print(f"{release}: {len(flags)} flags")
+    known = load_known(out.read_bytes()) if out.exists() else Known()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for release, root in releases.items():
+        print(f"{release}: {read_release(known, release, root, _reporter(release))} flags")
+    out.write_bytes(dump_known("vllm", known))
 
 
 def _marks(out: Path, releases: dict[str, Path]) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from triage.source.guards import guard_of
-from triage.source.templates import Environment, Parts, alternatives, fill_printf, is_text, render
+from triage.source.templates import Environment, Parts, alternatives, fill_printf, is_text, render, several
 from triage.source.variables import Texts, assign, enter_loop, merge_branches
 
 MAX_FILE_BYTES = 8_000_000
@@ -114,7 +114,7 @@ def sites_of(source: bytes, file: str) -> tuple[Site, ...]:
         # Old releases have invalid escapes in strings; they parse all the same.
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
-    reader = _Reader(file, source.split(b"\n"))
+    reader = _Reader(file, source.split(b"\n"), _changed(tree))
     reader.scope(tree.body, {})
     return tuple(dict.fromkeys(reader.sites))
 
@@ -122,9 +122,10 @@ def sites_of(source: bytes, file: str) -> tuple[Site, ...]:
 class _Reader:
     """Walks statements in order, knowing at each what text the local variables may hold."""
 
-    def __init__(self, file: str, lines: list[bytes]) -> None:
+    def __init__(self, file: str, lines: list[bytes], changed: frozenset[str]) -> None:
         self.file = file
         self.lines = lines
+        self._changed = changed  # variables of the module that functions set anew
         self.sites: list[Site] = []
         self._inner: list[tuple[_Function | ast.ClassDef, tuple[str, ...], bool]] = []
         self._guard: str | None = None
@@ -149,6 +150,9 @@ class _Reader:
         before, self._inner = self._inner, []
         env = dict(outer)
         self._block(body, env, path, in_error)
+        if not path:
+            for name in self._changed:
+                env.pop(name, None)
         inner, self._inner = self._inner, before
         for node, inner_path, inner_error in inner:
             seen = dict(env)
@@ -219,7 +223,7 @@ class _Reader:
         if isinstance(statement, ast.Assert):
             self._guard = guard_of(statement.test, negated=True)
             if statement.msg is not None:
-                self._emit(alternatives(statement.msg, env), "AssertionError", None, statement.lineno, path, "assert")
+                self._emit(_assert_texts(statement.msg, env), "AssertionError", None, statement.lineno, path, "assert")
             else:
                 self._emit(((self._source(statement),),), "AssertionError", None, statement.lineno, path, "check")
         elif isinstance(statement, ast.Assign):
@@ -301,15 +305,36 @@ def _bare_class(raised: ast.expr) -> str | None:
     return name if _is_error(name) or name in ("StopIteration", "StopAsyncIteration") else None
 
 
+def _changed(tree: ast.Module) -> frozenset[str]:
+    """The variables of a module that its functions set: what they held at first is only one of their values."""
+    if not any(isinstance(node, ast.Global) for node in ast.walk(tree)):
+        return frozenset()
+    return frozenset(name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names)
+
+
 def _exception_texts(call: ast.Call, env: Environment) -> tuple[Parts, ...]:
-    """The message that an exception is built with: the first argument that holds text, else the first one."""
+    """The message that an exception is built with: the first argument that holds text, else the first one.
+
+    Several arguments print as a tuple, which is read as it was meant (``events/messages.py``): one behind the other,
+    or the first one's conversions filled. A class of its own may print its first text alone: both are given.
+    """
     keyword = _keyword(call, _MESSAGE_KEYWORDS)
+    if keyword is None and len(call.args) > 1 and not any(isinstance(each, ast.Starred) for each in call.args):
+        first = alternatives(call.args[0], env)
+        if all(map(is_text, first)):
+            return (*first, *several(call.args, env)) if not call.keywords else first
     given = [*([keyword] if keyword is not None else []), *call.args]
     read = [alternatives(value, env) for value in given if not isinstance(value, ast.Starred)]
     for texts in read:
         if any(map(is_text, texts)):
             return texts
     return read[0] if read else ()
+
+
+def _assert_texts(message: ast.expr, env: Environment) -> tuple[Parts, ...]:
+    if isinstance(message, ast.Tuple) and message.elts:
+        return several(message.elts, env)
+    return alternatives(message, env)
 
 
 def _log_texts(args: list[ast.expr], env: Environment) -> tuple[Parts, ...]:

@@ -106,6 +106,15 @@ def fill_printf(template: Parts, args: list[ast.expr], env: Environment) -> list
     return [merge(parts) for parts in filled]
 
 
+def several(args: list[ast.expr], env: Environment) -> tuple[Parts, ...]:
+    """The texts of several arguments that print as a tuple, put together: conversions filled, the rest behind them."""
+    formats = alternatives(args[0], env)
+    if any(isinstance(part, str) and _PRINTF.search(part.replace("%%", "")) for text in formats for part in text):
+        return tuple(filled for text in formats for filled in fill_printf(text, args[1:], env))
+    rest = [alternatives(each, env)[0] for each in args[1:]]
+    return tuple(merge((*text, *(part for each in rest for part in each))) for text in formats)
+
+
 def _conversion(
     found: re.Match[str], named: Mapping[str, ast.expr], waiting: list[ast.expr], env: Environment
 ) -> tuple[Parts, ...]:
@@ -146,7 +155,7 @@ def _read(node: ast.expr, env: Environment) -> Iterable[Parts]:
         return env.get(f"{node.value.id}.{node.attr}", ((_hole(node),),))
     if isinstance(node, ast.IfExp):
         branches = [*_read(node.body, env), *_read(node.orelse, env)]
-        return [branch for branch in branches if branch != ("",)] if any(map(is_text, branches)) else [(_hole(node),)]
+        return branches if any(map(is_text, branches)) else [(_hole(node),)]
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
         return [branch for value in node.values for branch in _read(value, env)]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
