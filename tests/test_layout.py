@@ -27,17 +27,17 @@ def imports(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_stage_imports_no_other_stage(path: Path) -> None:
-    """A module of a stage imports the model, the errors and its own room, nothing else of ours."""
+    """A module of a stage imports the model, the errors, the values' reader and its own room, nothing else of ours."""
     room = path.relative_to(PACKAGE).parts[0]
     if room not in STAGES:
         pytest.skip("no stage")
-    allowed = ("triage.model", "triage.errors", f"triage.{room}")
+    allowed = ("triage.model", "triage.errors", "triage.values", f"triage.{room}")
     assert all(name.startswith(allowed) for name in imports(path)), imports(path)
 
 
-@pytest.mark.parametrize("name", ["model", "errors"])
+@pytest.mark.parametrize("name", ["model", "errors", "values"])
 def test_foundation_imports_nothing_of_ours(name: str) -> None:
-    """The model and the errors stand by themselves."""
+    """The model, the errors and the reader of values stand by themselves."""
     assert imports(PACKAGE / f"{name}.py") == set()
 
 

@@ -104,6 +104,11 @@ def test_a_secret_becomes_a_placeholder_and_its_surroundings_stay(text, expected
 
 
 _NO_SECRETS = [
+    'MountVolume.SetUp failed for volume "hf-token" : secret "hf-token-prod" not found',
+    'secrets "registry-token" is forbidden, secret/registry-token: timed out, registry-token: not found',
+    "couldn't find key HF_TOKEN in Secret default/registry-credentials",
+    "give the client the value of --api-key or VLLM_API_KEY: OpenAI(base_url=..., api_key=...)",
+    'OpenAI(base_url="http://localhost:8000/v1", api_key="EMPTY"), `Authorization: Bearer KEY`.',
     "--max-num-batched-tokens 64 --max-num-batched-tokens=8192 --max-num-batched-token 64, num_speculative_tokens=4",
     "--tokenizer Qwen/Qwen3-8B --tokenizer-mode auto --eos-token-id 2 --allow-credentials serve",
     "first pass: loading, forward pass=2, pass 3 of 4, pass: fusion; pass_config={'x': 1}, post_grad_custom_post_pass=Fusion",
@@ -145,6 +150,21 @@ _PRIVATE = [
     ("/Users/carol/y", "/Users/<redacted:user>/y"),
     ("ip-10-0-3-12.ec2.internal", "<redacted:host>"),
     ("node7:12:34 [0] NCCL WARN x", "<redacted:host>:12:34 [0] NCCL WARN x"),
+    ("vllm serve m --host gpu-07.corp --port 1", "vllm serve m --host <redacted:host> --port 1"),
+    (
+        "--master-addr=node3 --data-parallel-address node4",
+        "--master-addr=<redacted:host> --data-parallel-address <redacted:host>",
+    ),
+    ("args:\n- --host\n- gpu-07", "args:\n- --host\n- <redacted:host>"),
+    ("['--host', 'gpu-07']", "['--host', '<redacted:host>']"),
+    ("LLM(host='gpu-07', port=1)", "LLM(host='<redacted:host>', port=1)"),
+    ("MASTER_ADDR=node-1.local VLLM_HOST_IP=node9", "MASTER_ADDR=<redacted:host> VLLM_HOST_IP=<redacted:host>"),
+    ("curl http://vllm.prod.svc:8000/v1", "curl http://<redacted:host>:8000/v1"),
+    ("--otlp-traces-endpoint grpc://otel:4317", "--otlp-traces-endpoint grpc://<redacted:host>:4317"),
+    ("HTTPSConnectionPool(host='hub.corp', port=443)", "HTTPSConnectionPool(host='<redacted:host>', port=443)"),
+    ("Failed to resolve 'hub.corp' ([Errno -2]", "Failed to resolve '<redacted:host>' ([Errno -2]"),
+    ("dial tcp: lookup reg.corp on 10.0.0.2:53", "dial tcp: lookup <redacted:host> on <redacted:address>:53"),
+    ("at http://gpu-07:1, later gpu-07 and gpu-070", "at http://<redacted:host>:1, later <redacted:host> and gpu-070"),
     ("May 20 14:20:23 gpu3 vllm[32]: ERROR", "May 20 14:20:23 <redacted:host> vllm[32]: ERROR"),
 ]
 
@@ -160,6 +180,8 @@ def test_private_data_goes_only_where_it_is_shared(text, expected):
     "text",
     [
         "127.0.0.1 0.0.0.0 localhost ::1",
+        "--host 0.0.0.0 --host localhost http://localhost:8000/health host=None, host='auto' ipc:///tmp/x s3://bucket/m",
+        "https://huggingface.co/m https://cdn-lfs.hf.co/x https://docs.vllm.ai/y https://download.pytorch.org/whl",
         "0.11.0.1 v1.2.3.4 vLLM 1.2.3.4 version 10.1.2.3 nvidia-curand-cu12==10.3.5.147 libcudnn.so.9.1.0.70",
         "12:34:56 c10::Error std::vector a.py:3:4 0000:83:00.0 ProcessGroupNCCL.cpp:1515",
         "vllm/vllm-openai@sha256:abcdef0123",
@@ -184,6 +206,36 @@ def test_a_secret_found_once_is_taken_out_everywhere():
     assert "abcdefghij" not in repr(clean)
     assert clean.runs[0].args["api_key"] == ["<redacted:key>", "<redacted:key>"]
     assert clean.redacted == {"keys": 2, "tokens": 1}
+
+
+def test_the_catalogues_own_words_stay():
+    """No summary, title, step or note of a record has anything in it that is taken for a secret."""
+    from triage import catalogue
+
+    for cause in catalogue.load().causes:
+        solutions = tuple(Fix(each) for each in cause.record.get("solutions") or ())
+        fixes = tuple(Fix(each.title, steps=each.steps, tradeoff=each.tradeoff) for each in cause.fixes)
+        finding = _finding(title=cause.title, cause=cause.summary, fixes=(*fixes, *solutions))
+        assert redact(Report("cause_found", (finding,)), private=False).findings == (finding,)
+
+
+def test_a_host_goes_wherever_it_stands():
+    """What an argument, a fix or a URL says to be a host goes from every other text of a shared report too."""
+    fix = Fix("x", set={"--host": "gpu-07"}, env={"MASTER_ADDR": "node3"}, commands=("vllm serve m --host gpu-07",))
+    finding = _finding(message="cannot bind gpu-07", fixes=(fix,))
+    clean = redact(Report("cause_found", (finding,), runs=(Run(args={"host": "gpu-07"}),)), private=True)
+    assert "gpu-07" not in repr(clean)
+    assert "node3" not in repr(clean)
+    assert clean.redacted == {"hosts": 2}
+    assert "gpu-07" in repr(redact(Report("cause_found", (finding,)), private=False))
+
+
+def test_a_capture_that_names_a_secret_is_no_secret():
+    """The name of a Kubernetes Secret stays, also where a record calls its hole so."""
+    finding = _finding(message='secret "hf-registry-prod" not found', captures={"secret": "hf-registry-prod"})
+    clean = redact(Report("cause_found", (finding,)), private=False)
+    assert clean.findings[0].message == finding.message
+    assert clean.findings[0].captures == finding.captures
 
 
 def test_a_short_key_takes_no_words_out():

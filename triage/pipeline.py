@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import regex
@@ -13,6 +14,7 @@ from triage import diagnose, events, match, read, redact, render
 from triage.errors import InputError
 from triage.model import (
     Catalogue,
+    Cause,
     CommandBasis,
     Event,
     Finding,
@@ -25,6 +27,7 @@ from triage.model import (
     Role,
     Run,
     RunFacts,
+    SourceFacts,
     Statement,
 )
 
@@ -38,6 +41,18 @@ NEAR_LINES, NEAR_WIDTH = 200, 2000
 """Records of a run, before a message and behind it, that "near" captures look at, and how many characters of each."""
 
 _OF_VLLM = regex.compile(r"\bvllm(?:\.[a-z]\w+|[/\\]\w+[/\\.]\w+|::\w| serve \S+ -)|\bvLLM\b")
+
+QUIET = 0.2
+"""Seconds without a further line after which an event of an input that is followed counts as complete."""
+
+POLL = 0.08
+"""Seconds after which inputs that are followed are looked at again."""
+
+WARNINGS_LIMIT = 500
+"""Different warnings kept of one input, where everything is asked for."""
+
+ALONE_LIMIT = 40
+"""Lines of an input that may be one message and nothing else."""
 
 RUNS_LIMIT = 200
 """Starts of servers told apart in one input."""
@@ -112,8 +127,13 @@ class Triage:
         self._evidence = diagnose.Evidence(catalogue)
         self._lines = self._bytes = self._order = 0
         self._is_of_vllm = False
+        self._around = read.Surroundings(self._settings.context)
+        self._lines_of = Counter[str]()
         self._sources: list[str] = []
+        self._places: dict[str, int] = {}  # of each source, in the order of their beginning
         self._limits: set[str] = set()
+        self._warnings: dict[tuple[object, ...], diagnose.Observation] = {}
+        self._alone: list[Record] = []  # the input's records while they are loose text and few
 
     # --- reading ---
 
@@ -127,12 +147,54 @@ class Triage:
         Raises:
             InputError: the source cannot be read (what was read until then counts).
         """
+        for finding in self._steps(source, read.read_chunks(source, stopped)):
+            if finding is not None:
+                yield finding
+
+    def follow(
+        self, sources: Sequence[Source], stopped: Callable[[], bool], failed: Callable[[InputError], None]
+    ) -> Iterator[Finding]:
+        """Read sources that go on growing, in turn; give each finding as it becomes known, as ``read`` does.
+
+        An event that nothing follows for ``QUIET`` seconds counts as complete. Pipes and standard input are read to
+        their end, files until stopped.
+
+        Args:
+            sources: open inputs.
+            stopped: asked while reading and waiting; True ends all of them.
+            failed: told of a source that cannot be read on; the others go on.
+        """
+        wait = max(POLL / max(len(sources), 1), 0.001)
+        growing = [self._steps(source, read.follow_chunks(source, stopped, wait)) for source in sources]
+        while growing:
+            for steps in list(growing):
+                try:
+                    for finding in steps:
+                        if finding is None:
+                            break
+                        yield finding
+                    else:
+                        growing.remove(steps)
+                except InputError as failure:
+                    growing.remove(steps)
+                    failed(failure)
+
+    def _steps(self, source: Source, chunks: Iterable[bytes | None]) -> Iterator[Finding | None]:
+        """Read a source; give its findings, and None where nothing came for a while."""
         self._sources.append(source.name)
+        self._places[source.name] = len(self._sources)
         assembler = events.Assembler()
         failures: list[InputError] = []
-        chunks = self._sized(read.read_chunks(source, stopped), failures)
-        lines = self._counted(read.split_lines(chunks, source.name))
+        lines = self._counted(read.split_lines(self._sized(chunks, failures), source.name))
+        heard = time.monotonic()
         for record in read.unwrap(lines, window=0 if self._settings.follow else read.WINDOW):
+            if record.first is read.PAUSE:
+                if time.monotonic() - heard >= QUIET:
+                    for event in assembler.pause():
+                        yield from self._understand(event)
+                yield None
+                continue
+            heard = time.monotonic() if self._settings.follow else heard
             self._observe(record)
             for event in assembler.feed(record):
                 yield from self._understand(event)
@@ -142,11 +204,11 @@ class Triage:
         if failures:
             raise failures[0]
 
-    def _sized(self, chunks: Iterable[bytes], failures: list[InputError]) -> Iterator[bytes]:
+    def _sized(self, chunks: Iterable[bytes | None], failures: list[InputError]) -> Iterator[bytes | None]:
         """Count the bytes; a failure to read on ends the source here and is kept, so that what came counts."""
         try:
             for chunk in chunks:
-                self._bytes += len(chunk)
+                self._bytes += len(chunk or b"")
                 yield chunk
         except InputError as failure:
             failures.append(failure)
@@ -159,15 +221,23 @@ class Triage:
     def _counted(self, lines: Iterable[Line]) -> Iterator[Line]:
         last = 0
         for line in lines:
+            if line is read.PAUSE:
+                yield line
+                continue
             if line.cut:
                 self._limits.add("a line longer than 256 KiB, its end left out")
             self._lines += line.number - last
+            self._lines_of[line.source] += line.number - last
+            if self._settings.context:
+                self._around.add(line)
             last = line.number
             yield line
 
     def _observe(self, record: Record) -> None:
         """Let a record add to its run's facts and progress."""
         run = self._run_for(record)
+        if len(self._alone) <= ALONE_LIMIT:
+            self._alone.append(record)
         if not self._is_of_vllm:
             tagged = record.process is not None or record.logger_file is not None
             # A module, a path or a flagged command: the bare name stands in what kubectl says of a missing pod, too.
@@ -214,9 +284,13 @@ class Triage:
 
     def _understand(self, event: Event) -> Iterator[Finding]:
         self._runs[self._run_at(event.first)].release.observe_event(event)
+        if self._settings.show_all and (warning := match.warned(event)) is not None:
+            self._warned(warning)
         for statement, found in match.said(event, self._matcher):
             if found or match.is_error(statement):
                 yield from self._take(statement, found, relayed=False)
+            elif self._settings.show_all and match.is_warning(statement):
+                self._warned(statement)
             for _ in range(QUOTES_LIMIT):
                 if not found or not found[0].quoted:
                     break
@@ -232,8 +306,10 @@ class Triage:
         first = records[0] if records else statement.event.first
         index = self._run_at(first)
         self._order += 1
+        if self._settings.context:
+            self._around.keep(first.first)
         # Where it stands counts, not when its event was complete: a worker's last words close at the end of the input.
-        order = (len(self._sources), first.first.place, self._order)
+        order = (self._places[first.first.source], first.first.place, self._order)
         observation = diagnose.Observation(statement, best, message, records, index, order, relayed)
         observation.others, observation.plain_message = tuple(found[1:]), plain
         observation.is_error = relayed or match.is_error(statement)
@@ -260,6 +336,42 @@ class Triage:
             ranked = diagnose.Ranked(observation, role, diagnose.scope_of(observation, run), "as it came")
             yield self._finding(ranked, run)
 
+    def _warned(self, statement: Statement) -> None:
+        """Keep a warning that no record knows, for who asks for everything: it is placed, and means no failure."""
+        message = match.message_of(statement)
+        first = statement.records[0] if statement.records else statement.event.first
+        index = self._run_at(first)
+        key = (index, diagnose.fingerprint("", None, message))
+        if key in self._warnings:
+            self._warnings[key].count += first.repeats
+        elif len(self._warnings) < WARNINGS_LIMIT:
+            order = (self._places[first.first.source], first.first.place, 0)
+            held = diagnose.Observation(statement, None, message, statement.records, index, order, is_error=False)
+            held.count, held.last_line = first.repeats, first.first.place
+            held.first_time = held.last_time = first.time
+            self._warnings[key] = held
+
+    def _message_alone(self, states: Sequence[diagnose.RunState]) -> Iterator[diagnose.Ranked]:
+        """What an input says that is one message and nothing else: the sources know it, though nothing marks it."""
+        if self._catalogue.sites is None or not self._alone or len(self._alone) > ALONE_LIMIT:
+            return
+        records = tuple(self._alone)
+        text = "\n".join(record.text for record in records).strip()
+        statement = Statement(Event("text", records, text), text, None, None, records)
+        index = self._run_at(records[0])
+        placement = match.place(statement, self._catalogue.sites, states[index].facts.vllm_version)
+        if placement is None or placement.confidence != "exact" or not match.is_whole(statement, placement):
+            return
+        levels = {site.of for site in (placement.site, *placement.others) if site.kind in ("log", "warn")}
+        is_error = not levels - {"ERROR", "CRITICAL"}
+        if not is_error and (levels & {"INFO", "DEBUG"} or not self._settings.show_all):
+            return
+        order = (self._places[records[0].first.source], records[0].first.place, 0)
+        observation = diagnose.Observation(statement, None, text, records, index, order, is_error=is_error)
+        role: Role = "root_cause" if is_error else "warning"
+        scope = diagnose.scope_of(observation, states[index])
+        yield diagnose.Ranked(observation, role, scope, "the input is this message")
+
     def _run_at(self, record: Record) -> int:
         starts, indexes = self._of[(record.first.source, record.pod)]
         return indexes[max(0, bisect_right(starts, record.first.place) - 1)]
@@ -274,7 +386,15 @@ class Triage:
             last = {indexes[-1] for _, indexes in self._of.values() if indexes}
             observations = [o for o in observations if o.run in last]
         ranked = diagnose.rank(observations, states, self._settings.ignore)
-        facts = InputFacts(self._lines, self._bytes, tuple(self._sources), tuple(sorted(self._limits)))
+        if not ranked and not self._warnings:
+            ranked = list(self._message_alone(states))
+        ranked += [
+            diagnose.Ranked(o, "warning", diagnose.scope_of(o, states[o.run]), "logged as a warning")
+            for o in self._warnings.values()
+        ]
+        limits = tuple(sorted(self._limits | self._matcher.limits))
+        files = self._files(ranked) if len(self._sources) > 1 else ()
+        facts = InputFacts(self._lines, self._bytes, tuple(self._sources), limits, files)
         status, missing = diagnose.conclude(ranked, states, facts, is_of_vllm=self._is_of_vllm)
         shown = [r for r in ranked if r.role == "root_cause" or self._settings.show_all]
         hidden: dict[Role, int] = {}
@@ -298,6 +418,24 @@ class Triage:
             hidden=hidden,
         )
 
+    def _files(self, ranked: Sequence[diagnose.Ranked]) -> tuple[SourceFacts, ...]:
+        """What each source holds; a failure counts in every source that says it, whichever of them is shown."""
+        causes: dict[str, dict[str, None]] = {}
+        unknown, others = Counter[str](), Counter[str]()
+        for each in ranked:
+            for said in (each.observation, *each.observation.copies):
+                source = said.record.first.source
+                if each.role != "root_cause":
+                    others[source] += 1
+                elif said.match is None:
+                    unknown[source] += 1
+                else:
+                    causes.setdefault(source, {})[said.match.cause.slug] = None
+        return tuple(
+            SourceFacts(name, self._lines_of[name], tuple(causes.get(name, ())), unknown[name], others[name])
+            for name in dict.fromkeys(self._sources)
+        )
+
     def _run_state(self, index: int) -> diagnose.RunState:
         reader = self._runs[index]
         facts, given = reader.facts.facts(), self._settings.vllm_version
@@ -310,11 +448,14 @@ class Triage:
     def _finding(self, ranked: diagnose.Ranked, run: diagnose.RunState) -> Finding:
         observation = ranked.observation
         placement = None
-        if observation.match is None and ranked.role == "root_cause" and self._catalogue.sites is not None:
+        # A record's message may stand at several places, one of which the index may tell.
+        unplaced = not observation.frames or (observation.match is None and ranked.role == "root_cause")
+        if self._catalogue.sites is not None and unplaced:
             placement = match.place(observation.statement, self._catalogue.sites, run.facts.vllm_version)
-        found = diagnose.finding(
-            ranked, run, self._catalogue, self._matcher.near, placement, self._settings.idiom, self._settings.context
-        )
+        found = diagnose.finding(ranked, run, self._catalogue, self._matcher.near, placement, self._settings.idiom)
+        if self._settings.context:
+            before, after = self._around.of(observation.record.first, found.evidence)
+            found = replace(found, evidence=(*before, *found.evidence, *after), evidence_before=len(before))
         # Evidence quotes the input as it looked on a screen: a colour's escape sequence is no part of the line.
         return replace(found, evidence=tuple(map(read.strip_ansi, found.evidence)))
 
@@ -337,6 +478,22 @@ class Triage:
             source=state.source,
             pod=state.pod,
         )
+
+
+def recognised(text: str, catalogue: Catalogue) -> list[Cause]:
+    """The causes that a piece of a log is recognised as, the best first, whatever the rest of a log would show.
+
+    Args:
+        text: a message, or lines of a log.
+        catalogue: the causes.
+    """
+    assembler, matcher = events.Assembler(), match.Matcher(catalogue)
+    found: dict[str, Cause] = {}
+    records = list(read.unwrap(read.split_lines([text.encode("utf-8", "backslashreplace")], "message")))
+    for event in (*(event for record in records for event in assembler.feed(record)), *assembler.end()):
+        for _, matches in match.said(event, matcher):
+            found.update((each.cause.slug, each.cause) for each in matches if each.cause.slug not in found)
+    return list(found.values())
 
 
 def _lacks_values(observation: diagnose.Observation) -> bool:

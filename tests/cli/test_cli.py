@@ -67,7 +67,7 @@ def test_works_from_any_folder(tmp_path: Path) -> None:
     assert SLUG in out(text=SEED, cwd=tmp_path)
 
 
-@pytest.mark.parametrize("format", ["text", "concise", "json", "jsonl", "markdown"])
+@pytest.mark.parametrize("format", ["text", "concise", "json", "jsonl", "markdown", "html", "github"])
 def test_every_format(format: str) -> None:
     """Each form names the cause and both numbers."""
     text = out("--format", format, text=SEED)
@@ -120,6 +120,10 @@ def test_exit_code_on_request(text: str, code: int) -> None:
         (["-o", "/no/such/folder/x"], "cannot be written"),
         (["--format", "text", "--format", "json"], "two formats would go to standard output"),
         (["explain", "no such thing at all"], "no record is called"),
+        (["explain", "batched-tokens-below-seqs"], "near it: batched-tokens-below-num-seqs"),
+        (["list", "--area", "nope"], "there is no area nope"),
+        (["list", "--tag", "nope"], "no record has the tag nope"),
+        (["--format", "pdf", "explain", SLUG], "invalid choice: 'pdf'"),
         (["explain"], "the following arguments are required"),
         (["lint", "/no/such/folder"], "is no folder"),
         (["lint", ""], "the name of the folder is empty"),
@@ -297,3 +301,63 @@ def test_help_names_each_subcommand() -> None:
     text = out("--help")
     for name in SUBCOMMANDS:
         assert re.search(rf"^  vllm-triage {name} .*  \S", text, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("before", [["--format", "json"], ["--format=json"], ["--form", "json"]])
+def test_options_may_stand_before_a_subcommand(before: list[str], tmp_path: Path) -> None:
+    """Options of a subcommand may stand before its name; a word that is an option's value is no subcommand."""
+    assert json.loads(out(*before, "explain", SLUG))["triage"]["slug"] == SLUG
+    (tmp_path / "record.json").write_text('{"id": "x", "slug": "acme", "errorMessage": "acme {n} failed"}')
+    assert out("--patterns", str(tmp_path), "explain", "acme").startswith("acme ")
+    assert SLUG in out("-o", "list", text=SEED, cwd=tmp_path) + (tmp_path / "list").read_text()
+
+
+def test_options_with_a_value_are_known_before_a_subcommand() -> None:
+    """What the options of the report take as a value is kept apart from subcommands."""
+    from triage.cli import WITH_VALUE
+    from triage.cli.report import _parser
+
+    named = [action for action in _parser()._actions if action.option_strings and action.nargs is None]
+    assert set(WITH_VALUE) == {name for action in named for name in action.option_strings}
+
+
+def test_list_says_which_areas_and_tags_there_are() -> None:
+    """The list ends with how to narrow it, --areas and --tags count; an unknown area is told the known ones."""
+    assert re.fullmatch(r"\d+ records; --area AREA .*--areas and --tags.*", out("list").splitlines()[-1])
+    areas = json.loads(out("list", "--areas", "--format", "json"))
+    tags = json.loads(out("list", "--tags", "--format", "json"))
+    assert areas["scheduler"] == len(json.loads(out("list", "--area", "scheduler", "--format", "json")))
+    assert tags["port"] == len(json.loads(out("list", "--tag", "port", "--format", "json")))
+    assert f"memory       {areas['memory']} records\n" in out("list", "--areas")
+    assert "scheduler" in run("list", "--area", "nope").stderr.decode()
+
+
+def test_a_step_summary_is_added_to(tmp_path: Path) -> None:
+    """The file that GitHub collects the steps' summaries in keeps what is there; any other one is written anew."""
+    summary, other = tmp_path / "summary.md", tmp_path / "other.md"
+    for file in (summary, other):
+        file.write_text("# built\n")
+    words = ["--format", f"markdown:{summary}", "--format", f"html:{other}"]
+    assert run(*words, text=SEED, env={"GITHUB_STEP_SUMMARY": str(summary)}).returncode == 0
+    assert summary.read_text().startswith("# built\n## error: ")
+    assert other.read_text().startswith("<!doctype html>")
+
+
+def test_each_of_several_files_has_a_line(tmp_path: Path) -> None:
+    """A folder of logs: what was found in which, those with findings first; a single log has no such line."""
+    for name, text in (("a.log", "hello\n"), ("b.log", SEED), ("c.log", SEED), ("d.log", "")):
+        (tmp_path / name).write_text(text)
+    lines = out(str(tmp_path), cwd=tmp_path).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("files  "))
+    assert [line[7:] for line in lines[at : at + 4]] == [
+        f"{tmp_path}/b.log: 1 line, {SLUG}",
+        f"{tmp_path}/c.log: 1 line, {SLUG}",
+        f"{tmp_path}/a.log: 1 line, nothing found",
+        f"{tmp_path}/d.log: 0 lines, nothing found",
+    ]
+    files = json.loads(out("--format", "json", str(tmp_path)))["input"]["files"]
+    assert [(Path(file["source"]).name, file["causes"]) for file in files] == [
+        ("a.log", []), ("b.log", [SLUG]), ("c.log", [SLUG]), ("d.log", [])
+    ]  # fmt: skip
+    assert "**Files**" in out("--format", "markdown", str(tmp_path))
+    assert "files  " not in out(str(tmp_path / "b.log"))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from packaging.version import Version
 
+from triage.catalogue.load import load
 from triage.diagnose import flags
 from triage.diagnose.arguments import Arguments, CannotEditError, Release, rebuild
 from triage.diagnose.flags import flag_name
@@ -257,6 +258,30 @@ def test_level_in_short_form_is_replaced() -> None:
     given = arguments("m -O3")
     given.set("--optimization-level", 0)
     assert written(given) == "m --optimization-level 0"
+
+
+def test_flags_are_read_as_the_releases_parse_them() -> None:
+    """Short forms, lists, switches and switches with a value are those of the parsers of all known releases."""
+    book = load().options
+    assert book is not None
+    every = [flag for release in book for flag in book.options(release).values()]
+    short = {one: f"--{flag.field.replace('_', '-')}" for flag in every for one in flag.short if one[1] != "-"}
+    assert {one: flag for one, flag in flags.SHORT.items() if one != "-O"} == {
+        one: flag for one, flag in short.items() if one != "-O"
+    }
+    kinds: dict[str, set[str]] = {}
+    for flag in every:
+        kinds.setdefault(flags.name_of(flag.name), set()).add(flag.kind)
+    assert {name for name, of in kinds.items() if "several" in of} == set(flags.SEVERAL)
+    assert {name for name, of in kinds.items() if of == {"switch"}} == {
+        name
+        for name, of in kinds.items()
+        if of == {"switch"} and flags.SWITCHES.fullmatch(name) and name not in flags.BOOLEANS | flags.SEVERAL
+    }
+    never = {name for name, of in kinds.items() if not of & {"switch", "optional"}}
+    assert not {name for name in never if flags.SWITCHES.fullmatch(name) or name in flags.BOOLEANS}
+    assert all("optional" in kinds[name] for name in flags.BOOLEANS)
+    assert all(kinds[name] == {"repeated"} for name in flags.REPEATED)
 
 
 def test_facts_and_fixes_read_flags_alike() -> None:

@@ -317,9 +317,9 @@ def test_solutions_of_a_record_without_fixes() -> None:
 
 def test_advice_in_general_says_what_the_message_lacks() -> None:
     """Where no change can be computed because this wording has no number, that is said, not that none applies."""
-    recipe = FixRecipe(title="serve on {port + 1}", set={"--port": "port + 1"})
-    named = cause(recipe, captures={"port": CaptureSpec("port", "int")}, solutions=["Choose another port"])
+    recipe = FixRecipe(title="run {seats + 1}", set={"--max-num-seqs": "seats + 1"})
+    named = cause(recipe, captures={"seats": CaptureSpec("seats", "int")}, solutions=["Choose another number"])
     (general,) = work_out(named, {}, RUN, FLAGS, None)
-    assert general.steps == ("Choose another port",)
-    assert general.missing == ("port: this message does not say it, other wordings of it do",)
+    assert general.steps == ("Choose another number",)
+    assert general.missing == ("seats: this message does not say it, other wordings of it do",)
     assert "no known change applies" not in general.title

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triage.events.facts_values import UnreadableError, read_call, read_config, read_dict, read_namespace, read_value
+from triage.events.facts_values import read_call, read_config, read_dict, read_namespace, read_value
+from triage.values import UnreadableError
 
 names = st.from_regex(r"[a-z_][a-z0-9_]{0,20}", fullmatch=True).filter(lambda name: name not in ("api_key", "hf_token"))
 scalars = st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.floats(-1e6, 1e6) | st.text(max_size=30)

@@ -112,7 +112,7 @@ def test_the_seed_report_is_as_the_contract_says():
     assert finding["rank"] is None
     assert finding["fixes"][1]["set"] == {"--max-num-seqs": 64}
     assert finding["location"]["basis"] == "catalogue"
-    assert report["input"] == {"lines": 214, "bytes": 20480, "sources": ["stdin"], "limits": []}
+    assert report["input"] == {"lines": 214, "bytes": 20480, "sources": ["stdin"], "limits": [], "files": []}
 
 
 def test_the_message_comes_back_unchanged():

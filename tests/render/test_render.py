@@ -11,7 +11,15 @@ from triage.errors import UsageError
 from triage.render import FORMATS, Options, render
 from triage.render.visible import is_plain
 
-_SUFFIX = {"text": "txt", "concise": "concise.txt", "json": "json", "jsonl": "jsonl", "markdown": "md"}
+_SUFFIX = {
+    "text": "txt",
+    "concise": "concise.txt",
+    "json": "json",
+    "jsonl": "jsonl",
+    "markdown": "md",
+    "html": "html",
+    "github": "github.txt",
+}
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))

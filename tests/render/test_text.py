@@ -331,3 +331,22 @@ def test_a_wrapped_quote_is_not_coloured_like_its_gutter():
     """Only the gutter has the accent; the quoted text goes on plain."""
     lines = _text(SEED_REPORT, color=True, width=60).splitlines()
     assert "\x1b[34m   | \x1b[0mgreater than or equal to max_num_seqs (256)." in lines
+
+
+@pytest.mark.parametrize(
+    ("changes", "trackers"),
+    [
+        ({}, ["pytorch/pytorch", "vllm-project/vllm"]),
+        ({"vllm_frame": None}, ["pytorch/pytorch"]),
+        ({"vllm_frame": None, "location": None}, ["pytorch/pytorch"]),  # torch.AcceleratorError
+        ({"vllm_frame": None, "location": None, "exception_class": "RuntimeError"}, []),
+        ({"vllm_frame": None, "location": None, "exception_class": "acme.QuotaError"}, []),
+    ],
+)
+def test_an_unknown_error_is_asked_about_where_its_package_is_kept(changes, trackers):
+    """The package that raised it, and vLLM where that called it; none where nothing tells the package."""
+    finding = replace(UNKNOWN.findings[0], **changes)
+    text = render(replace(UNKNOWN, findings=(finding,)), "text")
+    line = next(line for line in text.splitlines() if line.startswith("report "))
+    assert re.findall(r"https://github.com/([\w.-]+/[\w.-]+)/issues", line) == trackers
+    assert "vllm-triage --format markdown" in line

@@ -17,6 +17,9 @@ SUBCOMMANDS = {
 }
 """First words that are subcommands; ``./explain`` reads a file of that name."""
 
+WITH_VALUE = ("-o", "--output", "--format", "--as", "--context", "--ignore", "--patterns", "--vllm-version", "--color")
+"""Options that the next word is the value of, where a subcommand may stand behind them."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
@@ -33,9 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             if words == ["help"]:
                 words = ["--help"]
-            if words and words[0] in SUBCOMMANDS:
-                module, name = SUBCOMMANDS[words[0]]
-                words = words[1:]
+            first = _first_word(words)
+            if first is not None and words[first] in SUBCOMMANDS:
+                module, name = SUBCOMMANDS[words.pop(first)]
             else:
                 module, name = "triage.cli.report", "run"
             # Only what this run needs is imported: a report should not wait for the code of explain and lint.
@@ -46,3 +49,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return EXIT_CANNOT
         except KeyboardInterrupt:
             return 130
+
+
+def _first_word(words: Sequence[str]) -> int | None:
+    """The place of the first word that is neither an option nor the value of one: a subcommand may stand there."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            return None
+        if word == "-" or not word.startswith("-"):
+            return at
+        takes_next = any(option == word or (len(word) > 3 and option.startswith(word)) for option in WITH_VALUE)
+        at += 2 if takes_next else 1
+    return None

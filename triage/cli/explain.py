@@ -9,6 +9,7 @@ from triage.cli.options import Parser, add_patterns
 from triage.cli.streams import write
 from triage.errors import UsageError
 from triage.model import Cause
+from triage.pipeline import recognised
 
 
 def run(words: Sequence[str]) -> int:
@@ -30,11 +31,12 @@ def run(words: Sequence[str]) -> int:
     add_patterns(parser)
     arguments = parser.parse_args(words)
     query = " ".join(arguments.query)
-    found = catalogue.find(catalogue.load(arguments.patterns), query)
+    known = catalogue.load(arguments.patterns)
+    found = catalogue.find(known, query, lambda text: recognised(text, known))
     if not isinstance(found, Cause):
-        near = ", ".join(cause.slug for cause in found[:5])
+        near = ", ".join(cause.slug for cause in found)
         raise UsageError(
-            f"no record is called {query!r}" if not near else f"{query!r} could be several records: {near}",
+            f"no record is called {query!r}" + (f"; near it: {near}" if near else ""),
             "vllm-triage list shows the names; vllm-triage search WORDS looks for one",
         )
     forms = {"text": catalogue.as_text, "json": catalogue.as_json, "page": catalogue.as_page}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import orjson
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from triage import catalogue
 from triage.cli.options import Parser, add_patterns
@@ -38,19 +39,37 @@ def run_search(words: Sequence[str]) -> int:
 
 
 def run_list(words: Sequence[str]) -> int:
-    """List the records, by area or tag where asked."""
+    """List the records, by area or tag where asked.
+
+    Raises:
+        UsageError: no record has that area, or that tag.
+    """
     parser = Parser(prog="vllm-triage list", description="List the records.")
-    parser.add_argument("--area", help="only this area: the folder in patterns/causes, scheduler or memory")
-    parser.add_argument("--tag", help="only records with this tag")
+    parser.add_argument("--area", help="only this area (--areas lists them)")
+    parser.add_argument("--tag", help="only records with this tag (--tags lists them)")
+    parser.add_argument("--areas", action="store_true", help="the areas, and how many records each has")
+    parser.add_argument("--tags", action="store_true", help="the tags, and how many records each has")
     _add_common(parser)
     arguments = parser.parse_args(words)
+    causes = sorted(catalogue.load(arguments.patterns).causes, key=lambda cause: (area(cause), cause.slug))
+    areas = Counter(area(cause) for cause in causes if area(cause))
+    tags = Counter(tag for cause in causes for tag in set(_tags(cause)))
+    if arguments.areas or arguments.tags:
+        _print_counts(areas if arguments.areas else tags, arguments.format)
+        return 0
+    if arguments.area is not None and arguments.area not in areas:
+        raise UsageError(f"there is no area {arguments.area}", f"the areas are: {', '.join(sorted(areas))}")
+    if arguments.tag is not None and arguments.tag not in tags:
+        near = [tag for tag, _, _ in process.extract(arguments.tag, sorted(tags), limit=5)]
+        raise UsageError(f"no record has the tag {arguments.tag}", f"near it: {', '.join(near)}; --tags lists all")
     found = [
         cause
-        for cause in sorted(catalogue.load(arguments.patterns).causes, key=lambda cause: (area(cause), cause.slug))
-        if (arguments.area is None or area(cause) == arguments.area)
-        and (arguments.tag is None or arguments.tag in _tags(cause))
+        for cause in causes
+        if arguments.area in (None, area(cause)) and (arguments.tag is None or arguments.tag in _tags(cause))
     ]
-    _print(found, arguments.format, "no record of that area and tag")
+    narrowed = arguments.area is not None or arguments.tag is not None
+    ending = "" if narrowed else "; --area AREA and --tag TAG narrow the list, --areas and --tags show which there are"
+    _print(found, arguments.format, f"no record has both{ending}", f"{_counted(len(found))}{ending}")
     return 0
 
 
@@ -82,7 +101,19 @@ def _score(query: str, cause: Cause) -> float:
     )
 
 
-def _print(causes: Iterable[Cause], format: str, nothing: str) -> None:
+def _counted(number: int) -> str:
+    return f"{number} record{'' if number == 1 else 's'}"
+
+
+def _print_counts(names: Mapping[str, int], format: str) -> None:
+    if format == "json":
+        write(orjson.dumps(dict(sorted(names.items())), option=orjson.OPT_INDENT_2).decode() + "\n", None)
+        return
+    width = max(map(len, names), default=0)
+    write("".join(f"{name:<{width}}  {_counted(number)}\n" for name, number in sorted(names.items())), None)
+
+
+def _print(causes: Iterable[Cause], format: str, nothing: str, tally: str | None = None) -> None:
     rows = [
         {"slug": c.slug, "id": c.id, "area": area(c), "role": c.role, "title": c.title, "tags": _tags(c)}
         for c in causes
@@ -92,4 +123,6 @@ def _print(causes: Iterable[Cause], format: str, nothing: str) -> None:
         return
     width = max((len(str(row["slug"])) for row in rows), default=0)
     lines = [f"{row['slug']:<{width}}  {row['title'] or ''}".rstrip() for row in rows]
+    if lines and tally:
+        lines += ["", tally]
     write("\n".join(lines or [nothing]) + "\n", None)

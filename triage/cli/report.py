@@ -16,6 +16,8 @@ from triage.cli.streams import (
     EXIT_STOPPED,
     Stopper,
     complain,
+    is_collected,
+    is_watched,
     open_output,
     say,
     terminal_width,
@@ -60,15 +62,11 @@ def run(words: Sequence[str]) -> int:
     failures: list[InputError] = []
     live = _live(outputs, arguments)
     with stopper.listening():
-        for path in _paths(arguments.files, failures):
-            if stopper.stopped:
-                break
-            try:
-                for finding in triage.read(_open(path), stopper):
-                    live(finding)
-            except InputError as failure:
-                failures.append(failure)
-    for unreadable in failures:
+        if arguments.follow:
+            _follow(triage, _paths(arguments.files, failures), stopper, live, failures)
+        else:
+            _read(triage, _paths(arguments.files, failures), stopper, live, failures)
+    for unreadable in () if arguments.follow else failures:
         complain(unreadable)
     if failures and not triage.has_input:
         return EXIT_CANNOT
@@ -81,6 +79,51 @@ def run(words: Sequence[str]) -> int:
     if failures:
         return EXIT_CANNOT
     return EXIT_BY_STATUS[report.status] if arguments.exit_code else 0
+
+
+def _read(
+    triage: Triage,
+    paths: Iterable[str],
+    stopper: Stopper,
+    live: Callable[[Finding], None],
+    failures: list[InputError],
+) -> None:
+    """Read the inputs one after the other; what cannot be read is kept aside."""
+    for path in paths:
+        if stopper.stopped:
+            break
+        try:
+            for finding in triage.read(_open(path), stopper):
+                live(finding)
+        except InputError as failure:
+            failures.append(failure)
+
+
+def _follow(
+    triage: Triage,
+    paths: Iterable[str],
+    stopper: Stopper,
+    live: Callable[[Finding], None],
+    failures: list[InputError],
+) -> None:
+    """Read inputs that go on growing; one that cannot be read is said at once, since the end may be far."""
+
+    def failed(failure: InputError) -> None:
+        complain(failure)
+        failures.append(failure)
+
+    sources: list[Source] = []
+    for path in paths:
+        try:
+            sources.append(_open(path))
+        except InputError as failure:
+            failures.append(failure)
+    for unreadable in failures:
+        complain(unreadable)
+    if any(source.name != "stdin" for source in sources) and is_watched():
+        say("following until Ctrl-C, which prints the report")
+    for finding in triage.follow(sources, stopper, failed):
+        live(finding)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -265,4 +308,5 @@ def _write_report(report: Report, format: str, path: str | None, arguments: argp
     if format == "jsonl":
         write(present_end(report, redacted=not arguments.no_redact), path, append=True)
     else:
-        write(present(report, format, options, redacted=not arguments.no_redact), path)
+        text = present(report, format, options, redacted=not arguments.no_redact)
+        write(text, path, append=is_collected(path))

@@ -35,6 +35,11 @@ def say(text: str) -> None:
     print(f"vllm-triage: {text}", file=sys.stderr)
 
 
+def is_watched() -> bool:
+    """Whether a person reads standard error at a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def use_color(wanted: Color) -> bool:
     """Whether to colour standard output: as asked, else on a terminal, unless NO_COLOR is set or TERM is dumb."""
     if wanted != "auto":
@@ -87,13 +92,22 @@ def write(text: str, path: str | None, *, append: bool = False) -> None:
         ) from None
 
 
+def is_collected(path: str | None) -> bool:
+    """Whether a file collects what several steps of a job say, so that a report goes behind what is there.
+
+    GitHub names such a file in GITHUB_STEP_SUMMARY.
+    """
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    return bool(path and summary) and os.path.realpath(path or "") == os.path.realpath(summary or "")
+
+
 def open_output(path: str | None) -> Callable[[str], None]:
-    """Give a function that writes piece by piece; a file is emptied first.
+    """Give a function that writes piece by piece; a file is emptied first, unless it collects the output of others.
 
     Raises:
         UsageError: the file cannot be written.
     """
-    if path is not None:
+    if path is not None and not is_collected(path):
         write("", path)
     return lambda text: write(text, path, append=True)
 

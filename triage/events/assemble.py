@@ -92,6 +92,12 @@ class Assembler:
                 yield from self._close(next(iter(self._open)))
             self._open[stream] = Builder(record, logged)
 
+    def pause(self) -> Iterator[Event]:
+        """Give what seems complete where nothing more came for a while; a traceback without its last line is not."""
+        for stream, builder in list(self._open.items()):
+            if builder.seems_complete:
+                yield from self._close(stream)
+
     def end(self) -> Iterator[Event]:
         """Give what is still open, in the order of its beginning."""
         for stream in list(self._waiting):

@@ -79,6 +79,13 @@ class Builder:
             self._keep(record)
         return bool(taken)
 
+    @property
+    def seems_complete(self) -> bool:
+        """Whether what was read can be all of it: neither a traceback nor a usage without its last line."""
+        if self.state == "usage":
+            return bool(self._headline)
+        return self.state in ("headline", "message", "text", "crash")
+
     def has_header_of(self, record: Record) -> bool:
         """Whether a record has the header that the first one had: lines of one message of a logger."""
         return (record.level, record.logger_file, record.logger_line, record.time) == self._key

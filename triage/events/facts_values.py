@@ -6,18 +6,18 @@ value is read as a literal by itself. What is no literal (an object's repr, a cu
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+
+from triage.values import CLOSE, LENGTH_LIMIT, OPEN, UnreadableError, depth_of, literal, outside_quotes, split
 
 TEXT_LIMIT = 100_000
 """Characters of one dump that are looked at."""
 
-VALUE_LIMIT = 20_000
+VALUE_LIMIT = LENGTH_LIMIT
 """Characters of one value."""
 
 ITEMS_LIMIT = 600
@@ -43,12 +43,6 @@ _DTYPE = re.compile(r"torch\.(\w{1,30})")
 _PATH = re.compile(r"(?:Posix|PurePosix|Windows)Path\((.+)\)", re.DOTALL)
 _CALL = re.compile(r"([A-Za-z_][\w.]{0,120})\((.*)\)", re.DOTALL)
 _WORD = re.compile(r"[^\s'\"<>()\[\]{},=]{1,300}")
-_OPEN = {"(": ")", "[": "]", "{": "}"}
-_CLOSE = frozenset(")]}")
-
-
-class UnreadableError(ValueError):
-    """A printed value cannot be turned back."""
 
 
 @dataclass(slots=True)
@@ -97,7 +91,7 @@ def read_config(text: str) -> dict[str, object]:
     Words stand without quotes here. Objects, and what follows a cut, are left out.
     """
     values: dict[str, object] = {}
-    for item in _split(text[:TEXT_LIMIT]):
+    for item in split(text[:TEXT_LIMIT], lenient=True):
         name, equals, value = _halves(item, "=")
         name, value = name.strip(), value.strip().rstrip(",")
         if not equals or not _NAME.fullmatch(name) or name in values:
@@ -150,15 +144,9 @@ def read_value(text: str) -> object:
         text = inner[1].strip()
     if dtype := _DTYPE.fullmatch(text):
         return dtype[1]
-    if _depth(text) > DEPTH_LIMIT:
+    if depth_of(text) > DEPTH_LIMIT:
         raise UnreadableError(text[:80])
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise UnreadableError(text[:80]) from None
-    return _plain(value)
+    return _plain(literal(text))
 
 
 def read_lora_modules(text: str) -> list[str]:
@@ -171,7 +159,7 @@ def read_lora_modules(text: str) -> list[str]:
     if not closed:
         raise UnreadableError(text[:80])
     modules: list[str] = []
-    for item in _split(body):
+    for item in split(body, lenient=True):
         call = _CALL.fullmatch(item.strip())
         if call is None or call[1].rpartition(".")[2] != "LoRAModulePath":
             raise UnreadableError(item[:80])
@@ -238,28 +226,16 @@ def _plain(value: object) -> object:
     raise UnreadableError(type(value).__name__)
 
 
-def _depth(text: str) -> int:
-    # Quotes are ignored on purpose: more brackets than there are is the safe side. Minus signs and "not" nest too.
-    deepest = depth = 0
-    for char in text:
-        if char in "([{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif char in _CLOSE:
-            depth -= 1
-    return max(deepest, text.count("--"), text.count("- -"))
-
-
 def _body(text: str, bracket: str) -> tuple[str, bool]:
     """The text between the brackets, and whether the closing one is there."""
     text = text.lstrip()[:TEXT_LIMIT]
     if not text.startswith(bracket):
         return "", False
     stack: list[str] = []
-    for place, char in _outside_quotes(text):
-        if char in _OPEN:
-            stack.append(_OPEN[char])
-        elif char in _CLOSE:
+    for place, char in outside_quotes(text):
+        if char in OPEN:
+            stack.append(OPEN[char])
+        elif char in CLOSE:
             if not stack or stack.pop() != char:
                 break
             if not stack:
@@ -268,7 +244,7 @@ def _body(text: str, bracket: str) -> tuple[str, bool]:
 
 
 def _items(body: str, closed: bool, dump: Dump) -> Iterator[str]:
-    items = list(_split(body))
+    items = list(split(body, lenient=True))
     if len(items) > ITEMS_LIMIT:
         items, closed = items[:ITEMS_LIMIT], False
         items.append("")
@@ -285,46 +261,14 @@ def _items(body: str, closed: bool, dump: Dump) -> Iterator[str]:
             yield item
 
 
-def _split(text: str) -> Iterator[str]:
-    """The pieces between top-level commas."""
-    depth = start = 0
-    for place, char in _outside_quotes(text):
-        if char in _OPEN or char == "<":
-            depth += 1
-        elif char in _CLOSE or (char == ">" and text[place - 1 : place] not in ("-", "=")):
-            depth = max(0, depth - 1)
-        elif char == "," and depth == 0:
-            yield text[start:place]
-            start = place + 1
-    if text[start:].strip():
-        yield text[start:]
-
-
 def _halves(item: str, separator: str) -> tuple[str, str, str]:
     """An item's parts before and after its first top-level separator."""
     depth = 0
-    for place, char in _outside_quotes(item):
-        if char in _OPEN:
+    for place, char in outside_quotes(item):
+        if char in OPEN:
             depth += 1
-        elif char in _CLOSE:
+        elif char in CLOSE:
             depth -= 1
         elif char == separator and depth == 0:
             return item[:place], separator, item[place + 1 :]
     return item, "", ""
-
-
-def _outside_quotes(text: str) -> Iterator[tuple[int, str]]:
-    """The characters outside quoted strings, with their places."""
-    quote, escaped = "", False
-    for place, char in enumerate(text):
-        if quote:
-            if escaped:
-                escaped = False
-            elif char == "\\":
-                escaped = True
-            elif char == quote:
-                quote = ""
-        elif char in "'\"":
-            quote = char
-        else:
-            yield place, char

@@ -1,17 +1,20 @@
 """Messages that Python printed in another form than they were meant: tuples, and log calls with wrong arguments.
 
 ``raise ValueError("a ", "b")`` prints a tuple; ``logger.error("rank %s", 1, 2)`` prints its template and its arguments
-apart. Literals are read with ``ast.literal_eval`` under a bound on their size and depth; nothing is evaluated.
+apart. Literals are read under a bound on their size and depth; nothing is evaluated.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
 import regex
 
-LITERAL_LIMIT = 20_000
+from triage.values import LENGTH_LIMIT, UnreadableError
+from triage.values import literal as constant
+from triage.values import split as pieces
+
+LITERAL_LIMIT = LENGTH_LIMIT
 """Characters of a printed tuple that are read."""
 
 DEPTH_LIMIT = 20
@@ -47,38 +50,19 @@ def filled(template: str, arguments: Sequence[object]) -> str:
 
 def literal(text: str) -> object:
     """A literal's value; what is none (the repr of an object) stays as it is printed."""
-    if len(text) <= LITERAL_LIMIT:
-        try:
-            return ast.literal_eval(text.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return text.strip()
-    return text.strip()
+    if len(text) > LITERAL_LIMIT:
+        return text.strip()
+    try:
+        return constant(text.strip())
+    except UnreadableError:
+        return text.strip()
 
 
 def split(text: str) -> list[str]:
     """Split what stands in a tuple's brackets at its own commas; one part where it is too long or too deep."""
-    parts, depth, quote, start, escaped = [], 0, "", 0, False
     if len(text) > LITERAL_LIMIT:
         return [text]
-    for index, character in enumerate(text):
-        if quote:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == quote:
-                quote = ""
-        elif character in "'\"":
-            quote = character
-        elif character in "([{":
-            depth += 1
-            if depth > DEPTH_LIMIT:
-                return [text]
-        elif character in ")]}":
-            depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(text[start:index])
-            start = index + 1
-    if text[start:].strip():
-        parts.append(text[start:])
-    return parts
+    try:
+        return list(pieces(text, depth_limit=DEPTH_LIMIT))
+    except UnreadableError:
+        return [text]

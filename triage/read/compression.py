@@ -62,6 +62,15 @@ class _Chunks(io.RawIOBase):
         return size
 
 
+def is_compressed(first: bytes) -> bool:
+    """Whether a file begins like a compressed one.
+
+    Args:
+        first: its first bytes, four or more.
+    """
+    return any(first.startswith(magic) for magic, _, _ in _FORMATS)
+
+
 def decompressed(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     """Give the bytes as they are, or decompressed where they begin like a compressed file.
 

@@ -16,7 +16,7 @@ import regex
 from triage.model import Line, Record
 from triage.read.ansi import plain
 from triage.read.glued import behind_bars, unbroken
-from triage.read.json_lines import Piece, read_collected, read_quoted
+from triage.read.json_lines import Unwrapped, read_collected, read_quoted
 from triage.read.logfmt import read_logfmt, read_row
 from triage.read.prefixes import PREFIXES
 from triage.read.unfold import unfold
@@ -106,7 +106,7 @@ def _own_header(text: str) -> int:
     return 0 if _QUOTATION.search(text[: own.start()]) else own.start()
 
 
-def _wrapped(text: str, is_behind_prefix: bool) -> list[Piece] | None:
+def _wrapped(text: str, is_behind_prefix: bool) -> list[Unwrapped] | None:
     """The lines of a text that a collector, a logger of pairs or an export wrapped whole."""
     if not text:
         return None

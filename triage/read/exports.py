@@ -18,7 +18,7 @@ import regex
 
 from triage.model import Line
 from triage.read.glued import untagged
-from triage.read.partials import Piece
+from triage.read.partials import WholeLine
 
 HEADER_LIMIT = 4000
 """Characters of a line that may be a table's header."""
@@ -32,7 +32,7 @@ REVERSED_LIMIT = 200_000
 DEPTH = 6
 """Objects and lists inside each other that entries are looked for in."""
 
-Entry = list[Piece]
+Entry = list[WholeLine]
 """What one row or object holds: the lines of one message, in their order."""
 
 IsLog = Callable[[str], bool]
@@ -59,7 +59,7 @@ _CLOCK = regex.compile(
 )
 
 
-def opened(pieces: Iterable[Piece], window: int, is_log: IsLog) -> Iterator[Piece]:
+def opened(pieces: Iterable[WholeLine], window: int, is_log: IsLog) -> Iterator[WholeLine]:
     """Give what an export holds, oldest first; the pieces themselves where it is none.
 
     Args:
@@ -84,16 +84,16 @@ def opened(pieces: Iterable[Piece], window: int, is_log: IsLog) -> Iterator[Piec
         for entry in reversed(some):
             for piece in entry:
                 lines = tuple(replace(line, turned=last + 1 - line.number) for line in piece.lines)
-                yield Piece(lines, piece.text)
+                yield WholeLine(lines, piece.text)
 
 
-def _entries(held: Sequence[Piece], stream: Iterator[Piece], is_log: IsLog) -> Iterator[Entry]:
+def _entries(held: Sequence[WholeLine], stream: Iterator[WholeLine], is_log: IsLog) -> Iterator[Entry]:
     pieces = chain(held, stream)
     if (table := _table(held)) is not None:
         return _rows(pieces, *table)
     if (name := _laid_out(held, is_log)) is not None:
         return _fields(pieces, name)
-    return (entry for piece in pieces for entry in _document(Piece(piece.lines, untagged(piece.text)), is_log))
+    return (entry for piece in pieces for entry in _document(WholeLine(piece.lines, untagged(piece.text)), is_log))
 
 
 # --- tables ---
@@ -104,7 +104,7 @@ def _is_text(name: str) -> bool:
     return plain in _TEXTS or (name.endswith("_s") and plain[:-1] in _TEXTS)
 
 
-def _table(held: Sequence[Piece]) -> tuple[Piece, str, int, int] | None:
+def _table(held: Sequence[WholeLine]) -> tuple[WholeLine, str, int, int] | None:
     """The header of a table: its line, what parts its columns, how many there are, and which of them is the text."""
     for piece in [piece for piece in held if piece.text.strip()][:1]:
         text = piece.text.lstrip("\ufeff")
@@ -118,8 +118,8 @@ def _table(held: Sequence[Piece]) -> tuple[Piece, str, int, int] | None:
     return None
 
 
-def _rows(pieces: Iterable[Piece], header: Piece, delimiter: str, count: int, column: int) -> Iterator[Entry]:
-    row: list[Piece] = []
+def _rows(pieces: Iterable[WholeLine], header: WholeLine, delimiter: str, count: int, column: int) -> Iterator[Entry]:
+    row: list[WholeLine] = []
     quotes = 0
     for piece in pieces:
         if piece is header:
@@ -134,14 +134,14 @@ def _rows(pieces: Iterable[Piece], header: Piece, delimiter: str, count: int, co
         yield row
 
 
-def _cell(row: list[Piece], delimiter: str, count: int, column: int) -> Entry:
+def _cell(row: list[WholeLine], delimiter: str, count: int, column: int) -> Entry:
     """The lines of a row's text, each with the line of the file that it stands in; the row where it does not fit."""
     cells = _split("\n".join(piece.text for piece in row), delimiter)
     if len(cells) != count:
         return row
     before = sum(cell.count("\n") for cell in cells[:column])
     lines = cells[column].rstrip("\n").split("\n")
-    return [Piece(row[min(before + index, len(row) - 1)].lines, line) for index, line in enumerate(lines)]
+    return [WholeLine(row[min(before + index, len(row) - 1)].lines, line) for index, line in enumerate(lines)]
 
 
 def _split(text: str, delimiter: str) -> list[str]:
@@ -155,7 +155,7 @@ def _split(text: str, delimiter: str) -> list[str]:
 # --- documents ---
 
 
-def _laid_out(held: Sequence[Piece], is_log: IsLog) -> str | None:
+def _laid_out(held: Sequence[WholeLine], is_log: IsLog) -> str | None:
     """The name of the field that holds the text in a document laid out over lines; empty: elements of a list."""
     sizes: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -179,11 +179,11 @@ def _laid_out(held: Sequence[Piece], is_log: IsLog) -> str | None:
     return max(good, key=lambda name: sizes[name], default=None)
 
 
-def _fields(pieces: Iterable[Piece], name: str) -> Iterator[Entry]:
+def _fields(pieces: Iterable[WholeLine], name: str) -> Iterator[Entry]:
     form = _NAMED if name else _ELEMENT
     for piece in pieces:
         if (found := form.match(piece.text)) is not None and (not name or found["name"] == name):
-            yield [Piece(piece.lines, line) for line in _string(found["value"]).rstrip("\n").split("\n")]
+            yield [WholeLine(piece.lines, line) for line in _string(found["value"]).rstrip("\n").split("\n")]
         elif not (_NAMED.match(piece.text) or _ELEMENT.match(piece.text) or _PUNCTUATION.match(piece.text)):
             yield [piece]
 
@@ -200,7 +200,7 @@ def _string(quoted: str) -> str:
     return read if isinstance(read, str) else quoted[1:-1]
 
 
-def _document(piece: Piece, is_log: IsLog) -> list[Entry]:
+def _document(piece: WholeLine, is_log: IsLog) -> list[Entry]:
     """The entries of a document on one line; the piece itself where it holds no log of several entries."""
     text = piece.text.strip()
     if text[:1] not in ("[", "{") or text[-1:] not in ("]", "}") or "[" not in text:
@@ -212,7 +212,7 @@ def _document(piece: Piece, is_log: IsLog) -> list[Entry]:
     texts = list(_texts(data, DEPTH))
     if len(texts) < 2 or not any(_holds(line, is_log) for line in texts[:50]):
         return [[piece]]
-    return [[Piece(piece.lines, line) for line in entry.rstrip("\r\n").split("\n")] for entry in texts]
+    return [[WholeLine(piece.lines, line) for line in entry.rstrip("\r\n").split("\n")] for entry in texts]
 
 
 def _texts(data: object, depth: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ JSON_LIMIT = 1 << 18
 NESTED_LIMIT = 4
 """Objects inside objects that fields are looked for in."""
 
-Piece = tuple[str, dict[str, str]]
+Unwrapped = tuple[str, dict[str, str]]
 """A line, and what its wrapper said: the names of a record's fields ("level", "time", "pod", "file", "line")."""
 
 # What is always a log line's text, and what is one only where a level, a clock or a stream stands beside it: a
@@ -74,7 +74,7 @@ _COLLECTED = regex.compile(
 )
 
 
-def read_json(text: str, *, is_log: bool = False) -> list[Piece] | None:
+def read_json(text: str, *, is_log: bool = False) -> list[Unwrapped] | None:
     """Give the lines that a JSON log line stands for, each with what the line said.
 
     Args:
@@ -103,7 +103,7 @@ def read_json(text: str, *, is_log: bool = False) -> list[Piece] | None:
     return [(line.rstrip("\r"), said) for line in lines]
 
 
-def read_collected(text: str) -> list[Piece] | None:
+def read_collected(text: str) -> list[Unwrapped] | None:
     """Give the lines of what fluentd and fluent-bit print: a clock, a tag and an object, JSON or Ruby's.
 
     Args:
@@ -118,7 +118,7 @@ def read_collected(text: str) -> list[Piece] | None:
     return [(line, {"time": found["time"], **said}) for line, said in read] if read else None
 
 
-def read_quoted(text: str) -> list[Piece] | None:
+def read_quoted(text: str) -> list[Unwrapped] | None:
     r"""Give the lines of a text that its wrapper quoted whole, with ``\n`` or doubled quotes inside.
 
     Args:
@@ -139,7 +139,7 @@ def read_quoted(text: str) -> list[Piece] | None:
     return _lines(read) if isinstance(read, str) else None
 
 
-def _lines(text: str) -> list[Piece]:
+def _lines(text: str) -> list[Unwrapped]:
     return [(line.rstrip("\r"), {}) for line in text.rstrip("\n").split("\n")]
 
 

@@ -11,13 +11,16 @@ from triage.model import Line
 LINE_LIMIT = 1 << 18
 """Bytes kept of one line; what is beyond is dropped and the line marked as cut."""
 
+PAUSE = Line("", 0, 0, "")
+"""Stands among the lines of a live input where nothing more came for a while; it is no line of the input."""
+
 # What draws a line anew: a lone CR, the cursor sent to the first column or up, the whole line erased.
 _REDRAW = regex.compile(rb"(?:\r|\x1b\[[01]?G|\x1b\[2K|\x1b\[\d{0,3}[AEF])+")
 # What ends a line in text that went through a word processor, a browser or a form, besides LF.
 _BREAKS = regex.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
-def split_lines(chunks: Iterable[bytes], source: str) -> Iterator[Line]:
+def split_lines(chunks: Iterable[bytes | None], source: str) -> Iterator[Line]:
     r"""Split bytes into lines.
 
     ``\n``, ``\r\n`` and ``\r\r\n`` end a line. A lone ``\r`` redraws it (progress bars), and so do cursor movements:
@@ -26,13 +29,17 @@ def split_lines(chunks: Iterable[bytes], source: str) -> Iterator[Line]:
     collectors pad with, are left out.
 
     Args:
-        chunks: bytes as read, borders anywhere.
+        chunks: bytes as read, borders anywhere; None among them says that nothing came for a while, and
+            becomes ``PAUSE``.
         source: the source's name.
     """
     number, offset = 1, 0
     pending = bytearray()  # the line begun, at most LINE_LIMIT bytes of it
     dropped = 0
     for chunk in chunks:
+        if chunk is None:
+            yield PAUSE
+            continue
         pieces = chunk.split(b"\n")
         for piece in pieces[:-1]:
             size = len(pending) + dropped + len(piece) + 1

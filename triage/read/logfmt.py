@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import regex
 
-from triage.read.json_lines import Piece, read_quoted
+from triage.read.json_lines import Unwrapped, read_quoted
 
 PAIRS_LIMIT = 60
 """Pairs of one line that are read."""
@@ -22,7 +22,7 @@ _CLOCK = r"(?:\d{13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z| ?UTC|[+-
 _ROW = regex.compile(rf'"?(?P<time>{_CLOCK})"?,(?:[\w./$\[\]-]{{1,200}},)?(?P<text>".*|[^,"].*)$')
 
 
-def read_logfmt(text: str) -> list[Piece] | None:
+def read_logfmt(text: str) -> list[Unwrapped] | None:
     """Give the lines of a line of pairs (``time="..." level=info msg="..."``), each with what the pairs said.
 
     Args:
@@ -59,7 +59,7 @@ def read_logfmt(text: str) -> list[Piece] | None:
     return [(line, said) for line in lines]
 
 
-def read_row(text: str) -> list[Piece] | None:
+def read_row(text: str) -> list[Unwrapped] | None:
     """Give the lines of a row of an export (CloudWatch: a clock in milliseconds, a comma, the message).
 
     Args:

@@ -32,7 +32,7 @@ _TEXTS = ("log", "message", "msg", "MESSAGE")
 _TAGS = ("logtag", "_p", "tag_partial")
 
 
-class Piece(NamedTuple):
+class WholeLine(NamedTuple):
     """A line of a program: the input lines that hold it, and its text as far as it is put together."""
 
     lines: tuple[Line, ...]
@@ -42,11 +42,11 @@ class Piece(NamedTuple):
 class _Open:
     """A stream's line in the making."""
 
-    def __init__(self, piece: Piece) -> None:
+    def __init__(self, piece: WholeLine) -> None:
         self.pieces = [piece]
         self.size = len(piece.text)
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: WholeLine) -> None:
         self.pieces.append(piece)
         self.size += len(piece.text)
 
@@ -55,7 +55,7 @@ class _Open:
         return tuple(line for piece in self.pieces for line in piece.lines)
 
 
-def join_partials(lines: Iterable[Line]) -> Iterator[Piece]:
+def join_partials(lines: Iterable[Line]) -> Iterator[WholeLine]:
     """Give the lines, those that were cut to pieces whole.
 
     Args:
@@ -69,7 +69,7 @@ def join_partials(lines: Iterable[Line]) -> Iterator[Piece]:
         elif " stdout " in (head := text[:200]) or " stderr " in head:
             yield from cri.feed(line)
         else:
-            yield Piece((line,), text)
+            yield WholeLine((line,), text)
     yield from cri.end()
     yield from entries.end()
 
@@ -78,17 +78,17 @@ class _Cri:
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], _Open] = {}
 
-    def feed(self, line: Line) -> Iterator[Piece]:
+    def feed(self, line: Line) -> Iterator[WholeLine]:
         found = _CRI.match(line.text)
         if found is None:
-            yield Piece((line,), line.text)
+            yield WholeLine((line,), line.text)
             return
         key = (found["before"], found["stream"])
         held = self._open.get(key)
         if held is None:
-            held = _Open(Piece((line,), line.text))
+            held = _Open(WholeLine((line,), line.text))
         else:
-            held.add(Piece((line,), line.text[found.end() :]))
+            held.add(WholeLine((line,), line.text[found.end() :]))
         if found["tag"] == "P" and held.size < LONGEST:
             if key not in self._open and len(self._open) >= STREAMS:
                 yield self._close(next(iter(self._open)))
@@ -97,13 +97,13 @@ class _Cri:
             self._open[key] = held
             yield self._close(key)
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[WholeLine]:
         for key in list(self._open):
             yield self._close(key)
 
-    def _close(self, key: tuple[str, str]) -> Piece:
+    def _close(self, key: tuple[str, str]) -> WholeLine:
         held = self._open.pop(key)
-        return Piece(held.lines, "".join(piece.text for piece in held.pieces))
+        return WholeLine(held.lines, "".join(piece.text for piece in held.pieces))
 
 
 class _Entries:
@@ -114,8 +114,8 @@ class _Entries:
         self._marks: set[str] = set()  # streams whose parts are marked
         self._feeds: set[str] = set()  # streams whose lines keep their line feeds
 
-    def feed(self, line: Line) -> Iterator[Piece]:
-        piece = Piece((line,), line.text)
+    def feed(self, line: Line) -> Iterator[WholeLine]:
+        piece = WholeLine((line,), line.text)
         at = line.text.find("{")
         data = _loaded(line.text[at:])
         name = next((name for name in _TEXTS if isinstance(data.get(name), str)), None) if data else None
@@ -150,14 +150,14 @@ class _Entries:
             return False
         return key in self._feeds or len(text) >= DOCKER_PIECE
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[WholeLine]:
         for key in list(self._open):
             yield self._close(key)
 
-    def _close(self, key: str) -> Piece:
+    def _close(self, key: str) -> WholeLine:
         held, data, name, before = self._open.pop(key)
         texts = [str((_loaded(piece.text[len(before) :]) or {}).get(name, "")) for piece in held.pieces]
-        return Piece(held.lines, before + orjson.dumps({**data, name: "".join(texts)}).decode())
+        return WholeLine(held.lines, before + orjson.dumps({**data, name: "".join(texts)}).decode())
 
 
 def _loaded(text: str) -> dict[str, Any] | None:

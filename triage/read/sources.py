@@ -109,7 +109,7 @@ def read_chunks(source: Source, stopped: Callable[[], bool] = lambda: False) -> 
     try:
         chunks = decompressed(_begun(iter(lambda: _some(source.stream, stopped), b"")), source.name)
         first = next(_begun(chunks), b"")
-        encoding = _utf_16(first)
+        encoding = utf_16(first)
         if encoding is not None:
             decoder = codecs.getincrementaldecoder(encoding)(errors="backslashreplace")
             for chunk in itertools.chain((first,), chunks):
@@ -142,8 +142,12 @@ def _begun(chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
 
 
-def _utf_16(first: bytes) -> str | None:
-    """The kind of UTF-16 that a text begins in: by its mark, or by every second byte being zero."""
+def utf_16(first: bytes) -> str | None:
+    """The kind of UTF-16 that a text begins in: by its mark, or by every second byte being zero.
+
+    Args:
+        first: its first bytes, a line of it or more.
+    """
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     head = first[: 1 << 12]

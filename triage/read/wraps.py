@@ -17,8 +17,9 @@ from triage.read.ansi import plain
 from triage.read.carriers import BORDERS, carried
 from triage.read.envelopes import Prefixes, is_prefixed, peeled, to_record, to_records
 from triage.read.exports import opened
+from triage.read.lines import PAUSE
 from triage.read.markdown import list_marks
-from triage.read.partials import Piece, join_partials
+from triage.read.partials import WholeLine, join_partials
 from triage.read.regularity import is_log, learn
 from triage.read.widths import AGREEING, Widths
 
@@ -46,7 +47,7 @@ _ROW_END = frozenset("|+┤┐┘╮╯╢╣╗╝")
 class _Row(NamedTuple):
     """A line while wraps are looked for: head is where the program's own text begins in text, behind carriers."""
 
-    piece: Piece
+    piece: WholeLine
     text: str
     head: int
     pod: str
@@ -63,7 +64,8 @@ def unwrap(lines: Iterable[Line], *, window: int = WINDOW) -> Iterator[Record]:
     Args:
         lines: lines of one source.
         window: lines to look ahead to tell the width; 0 on a live stream, where nothing may wait
-            (the width is then told from the lines that went by).
+            (the width is then told from the lines that went by). There a pause of the input comes through as a record
+            of the line ``PAUSE``, behind everything that was held.
     """
     joiner = _Joiner(waits=window > 0)
     pieces = opened(join_partials(lines), window, lambda text: is_log(plain(text), peeled))
@@ -75,6 +77,9 @@ def unwrap(lines: Iterable[Line], *, window: int = WINDOW) -> Iterator[Record]:
         if joiner.has_joined:
             joined = _Joiner(waits=True).join(joined, window)
     for piece in joined:
+        if piece.lines[0] is PAUSE:
+            yield Record("", piece.lines)
+            continue
         yield from to_records(piece.lines, piece.text, joiner.learned)
 
 
@@ -98,10 +103,10 @@ class _Joiner:
         self._rewrapped = 0
         self._waits = waits
 
-    def join(self, pieces: Iterable[Piece], window: int) -> Iterator[Piece]:
+    def join(self, pieces: Iterable[WholeLine], window: int) -> Iterator[WholeLine]:
         """Give the pieces, wraps undone."""
         stream = iter(pieces)
-        held: list[tuple[Piece, str]] = []
+        held: list[tuple[WholeLine, str]] = []
         for piece in stream:
             held.append((piece, plain(piece.text)))
             if len(held) >= window:
@@ -119,12 +124,16 @@ class _Joiner:
         for row in rows:
             yield from self._feed(row)
         for piece in stream:
+            if piece.lines[0] is PAUSE:
+                yield from self._end()
+                yield piece
+                continue
             row = self._row(piece, plain(piece.text))
             self._measure(row)
             yield from self._feed(row)
         yield from self._end()
 
-    def _row(self, piece: Piece, text: str) -> _Row:
+    def _row(self, piece: WholeLine, text: str) -> _Row:
         if text[:1] in BORDERS and (inner := text.rstrip())[-1:] in BORDERS and len(inner) > 1:
             text = inner[:-1].removesuffix(" ")  # a terminal program's box: its right side
         return _Row(piece, text, *carried(text, self.learned))
@@ -160,7 +169,7 @@ class _Joiner:
         if is_shown and (hanging := min(continued.values())) > 1:
             self._hanging = " " * hanging
 
-    def _feed(self, row: _Row) -> Iterator[Piece]:
+    def _feed(self, row: _Row) -> Iterator[WholeLine]:
         """Give the piece that the new line shows to be complete, if any."""
         text = row.text
         if self._indent and text[: self._indent].isspace():
@@ -175,18 +184,18 @@ class _Joiner:
         if not self._waits and not self._is_full(row):
             yield from self._end()
 
-    def _end(self) -> Iterator[Piece]:
+    def _end(self) -> Iterator[WholeLine]:
         """Give the piece that is held, if any."""
         if not self._parts:
             return
         if len(self._parts) == 1:
-            yield Piece(self._parts[0].piece.lines, self._texts[0].rstrip())
+            yield WholeLine(self._parts[0].piece.lines, self._texts[0].rstrip())
         else:
             lines = tuple(line for row in self._parts for line in row.piece.lines)
             text = "".join(self._texts)
             if self._is_folded_raw and not any(row.head for row in self._parts[1:]):
                 text = plain("".join(row.piece.text for row in self._parts))
-            yield Piece(lines, text.rstrip())
+            yield WholeLine(lines, text.rstrip())
         self._parts = []
 
     @property

@@ -13,16 +13,9 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from triage.model import Fix, Report, Run
-from triage.redact.names import kind_of_name, shell_variable, words
-from triage.redact.patterns import (
-    PRIVATE,
-    PROMPTS,
-    SECRETS,
-    WRAP,
-    WRAPPED,
-    Pattern,
-    shell_words,
-)
+from triage.redact.names import is_of_host, kind_of_name, shell_variable, words
+from triage.redact.patterns import PROMPTS, SECRETS, WRAP, WRAPPED, Pattern, shell_words
+from triage.redact.private import PRIVATE, hosts_in, is_private_host
 
 __all__ = ["redact"]
 
@@ -49,7 +42,12 @@ _PIECE, _LONGEST_PIECE = 6, 200
 # A cookie, an address with a password: several words, whose ends are no secrets by themselves.
 _SEVERAL = re.compile(r"\s|://")
 _DEPTH = 24
-_KEPT_VALUES = frozenset({"", "none", "null", "true", "false", "***", "****", "********", "**********", "[redacted]"})
+_MOST_HOSTS = 200
+# A name that is no plain word: "gpu-07", "node3", "vllm.prod.svc".
+_OF_HOSTS = re.compile(r"^(?=.{4})(?=.*[.\d-])")
+_KEPT_VALUES = words("none null true false *** **** ******** ********** [redacted]") | {""}
+# What documentation writes in place of a secret; vLLM's own examples have EMPTY for a key.
+_STAND_INS = words("... … EMPTY KEY TOKEN API_KEY YOUR_KEY YOUR_TOKEN YOUR_API_KEY <key> <token>")
 _PLACEHOLDER = re.compile(r"<redacted:\w+>")
 _ELEMENT = re.compile(r"""['"]([^'"]+)['"]""")
 
@@ -84,6 +82,7 @@ class _Redaction:
     kinds: dict[str, str] = field(default_factory=dict)
     pieces: dict[str, str] = field(default_factory=dict)
     known: dict[str, str] = field(default_factory=dict)
+    hosts: re.Pattern[str] | None = None
 
     def learn(self, report: Report) -> None:
         """Looks through the whole report first, so that a secret found in one place is known in all."""
@@ -98,6 +97,20 @@ class _Redaction:
         found = {text: kind for text, kind in self.kinds.items() if kind in _BY_HEART and len(text) >= _LONG_ENOUGH}
         both = {**self.pieces, **found}
         self.known = {text: both[text] for text in sorted(both, key=lambda text: (-len(text), text))}
+        if self.private:
+            self._learn_hosts(report)
+
+    def _learn_hosts(self, report: Report) -> None:
+        """Hosts that are told by what stands before them go wherever else they stand; plain words do not."""
+        found: set[str] = set()
+        for name, text in _texts(report, "", _DEPTH):
+            if is_of_host(name) and is_private_host(text):
+                found.add(text)
+            found.update(hosts_in(text))
+        plain = sorted((host for host in found if _OF_HOSTS.search(host)), key=lambda host: (-len(host), host))
+        if plain[:_MOST_HOSTS]:
+            listed = "|".join(map(re.escape, plain[:_MOST_HOSTS]))
+            self.hosts = re.compile(rf"(?<![\w.-])(?:{listed})(?![\w-]|\.\w)")
 
     def found(self, kind: str, text: str) -> str:
         """Notes a find, its pieces where a wrap broke it, and gives back what stands in its place."""
@@ -144,7 +157,10 @@ class _Redaction:
 
     def personal(self, text: str) -> str:
         """The text without private data, if so asked."""
-        return self.substitute(text, PRIVATE) if self.private else text
+        if not self.private:
+            return text
+        text = self.substitute(text, PRIVATE)
+        return self.hosts.sub(lambda match: self.found("host", match[0]), text) if self.hosts else text
 
     def quoted(self, line: str) -> str:
         """A quoted line; it may begin or end inside a known secret, where a terminal had wrapped it."""
@@ -189,7 +205,9 @@ class _Redaction:
             return replace(value, **changes)
         if isinstance(value, Mapping):
             return {
-                self.prose(str(key)): self.walk(_unnamed(str(key), each) if name in _NAMED else each, name, depth - 1)
+                self.prose(str(key)): self.walk(
+                    self.argument(str(key), each) if name in _NAMED else each, name, depth - 1
+                )
                 for key, each in value.items()
             }
         if isinstance(value, list | tuple | set | frozenset):
@@ -226,11 +244,18 @@ class _Redaction:
             note=note,
         )
 
+    def argument(self, name: str, value: Any) -> Any:
+        """The value of an argument or variable, taken out where its name says what it is."""
+        value = _unnamed(name, value)
+        if self.private and isinstance(value, str) and is_of_host(name) and is_private_host(value):
+            return self.found("host", value)
+        return value
+
     def variables(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Values of flags and variables; a secret becomes the variable that it is kept in, where that is known."""
         changed: dict[str, Any] = {}
         for name, value in values.items():
-            kept = _unnamed(name, value)
+            kept = self.argument(name, value)
             if isinstance(kept, str):
                 kept = self.learnt(self.substitute(kept, SECRETS))
             variable = shell_variable(name)
@@ -251,8 +276,10 @@ def _span(match: re.Match[str]) -> tuple[int, int]:
 
 def _is_secret(text: str) -> bool:
     """Whether a value is one: neither nothing, nor a variable, nor taken out already."""
-    plain = text.strip().strip("'\"").lower()
-    return plain not in _KEPT_VALUES and not plain.startswith("$") and not _PLACEHOLDER.search(text)
+    plain = text.strip().strip("'\"")
+    if plain in _STAND_INS or plain.rstrip(".,;:)`") in _STAND_INS:
+        return False
+    return plain.lower() not in _KEPT_VALUES and not plain.startswith("$") and not _PLACEHOLDER.search(text)
 
 
 def _unnamed(name: str, value: Any) -> Any:
@@ -277,8 +304,9 @@ def _texts(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
             yield from _texts(getattr(value, each.name), each.name, depth - 1)
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            inner = str(key) if name in _NAMED or kind_of_name(str(key)) else ""
-            yield from _texts(item, f"{inner}", depth - 1)
+            # A hole called "secret" holds the name of a Secret: messages do not print what is in one.
+            inner = str(key) if name in _NAMED or (kind_of_name(str(key)) and key != "secret") else ""
+            yield from _texts(item, inner, depth - 1)
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
             yield from _texts(item, name, depth - 1)

@@ -59,6 +59,21 @@ def shell_variable(name: str) -> str | None:
     return plain if plain == name and plain.isidentifier() and kind_of_name(plain) else None
 
 
+_HOST_NAME = re.compile(
+    r"(?:^|_)(?:host|hostname|addr|address|ip|ips|endpoint|nodelist|nodename)$|^(?:server|nodes?)$"
+    r"|(?:^|_)(?:host_ip|api_server|head_node)$"
+)
+
+
+def is_of_host(name: str) -> bool:
+    """Whether an argument, flag or variable of this name holds a host or its address.
+
+    Args:
+        name: ``host``, ``--master-addr``, ``VLLM_HOST_IP``.
+    """
+    return bool(_HOST_NAME.search(name.lstrip("-").replace("-", "_").lower()))
+
+
 # Flags of secrets, and the last words of such; a slip of one letter in them is still followed by a secret.
 _SECRET_FLAGS = ("api-key", "apikey", "hf-token", "hub-token", "access-token", "auth-token", "access-key")
 _SECRET_WORDS = ("token", "secret", "password", "passwd", "credentials")

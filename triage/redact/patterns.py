@@ -1,4 +1,4 @@
-"""What secrets, prompts and private data look like in logs and on command lines.
+"""What secrets and prompts look like in logs and on command lines.
 
 Shapes are those that their makers publish (``hf_``, ``ghp_``, ``AKIA``); names are those of vLLM's
 arguments and of the variables around it. Every pattern is linear or has bounded repeats: log text is
@@ -7,7 +7,6 @@ hostile.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,12 +43,12 @@ class Pattern:
 _SECRET_NAME = r"(?P<name>(?=[\w-]{0,60}?(?i:key|token|secret|pass|pwd|cookie|credential))[A-Za-z_][\w-]{0,80})"
 _QUOTED = r"""\\"([^"\\]*)|"((?:[^"\\]|\\.)*)|'((?:[^'\\]|\\.)*)"""
 _TYPES = words("str optional list bool any union dict tuple int none secretstr self args kwargs")
-# What follows a flag in a sentence about it.
-_SENTENCE = words(
+SENTENCE = words(
     "a all an and are argument as at be but by can cannot env environment flag for from has if in instead is it must "
     "need needs no not of on option or parameter required set should so than that the then there this to use value "
     "variable was when where which will with without you your"
 )
+"""What follows a flag or a name in a sentence about it."""
 
 
 def _assigned(match: re.Match[str], found: str) -> bool:
@@ -59,6 +58,8 @@ def _assigned(match: re.Match[str], found: str) -> bool:
         return False
     if match["bare"] is None:
         return True
+    if match["sep"] == ":" and _is_said_of(match, found):
+        return False
     if match["sep"] == ":" and not match["quote"] and "_" not in name and "-" not in name and kind != "password":
         return False
     word = found.lower()
@@ -72,6 +73,18 @@ def _assigned(match: re.Match[str], found: str) -> bool:
     return kind == "password" or not re.fullmatch(r"[\d.]+", found)
 
 
+def _is_said_of(match: re.Match[str], found: str) -> bool:
+    """Whether what stands behind a name and a colon is said of it: prose, code, or the kind of an object of that name.
+
+    Kubernetes says ``volume "hf-token" : secret "hf-token" not found``, ``secret/hf-token: timed out``.
+    """
+    if match.string[match.end() : match.end() + 1] == "(" or found.lower() in SENTENCE:
+        return True
+    if match.string[: match.start("name")].endswith("/"):
+        return True
+    return bool(match["quote"]) and match.string[match.end("quote")] == " " and found.isalpha()
+
+
 def _after_flag(match: re.Match[str], found: str) -> bool:
     return kind_of_name(match["name"]) is not None and _is_value(found)
 
@@ -81,7 +94,7 @@ def _after_slip(match: re.Match[str], found: str) -> bool:
 
 
 def _is_value(found: str) -> bool:
-    return not found.startswith(("-", "$")) and found.lower().strip(".,:;()`") not in _SENTENCE
+    return not found.startswith(("-", "$")) and found.lower().strip(".,:;()`") not in SENTENCE
 
 
 def _further(match: re.Match[str], found: str) -> bool:
@@ -231,57 +244,6 @@ SECRETS: tuple[Pattern, ...] = (
     ),
 )
 """Secrets by their shape, then by the name in front of them."""
-
-
-# --- private data --------------------------------------------------------------------------
-
-_OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
-_VERSION_BEFORE = re.compile(
-    r"(?:(?<![A-Za-z])(?:version|release|cuda|cudnn|driver|nccl|rocm|torch|vllm|v)[\s:=]{0,3}v?|[=<>~!]=\s?)$",
-    re.IGNORECASE,
-)
-
-
-def _ipv4(match: re.Match[str], found: str) -> bool:
-    """Whether four numbers are a host's address: not this machine's own, and not a release like 0.11.0.1."""
-    before = match.string[max(0, match.start() - 20) : match.start()]
-    return not found.startswith(("0.", "127.")) and not _VERSION_BEFORE.search(before)
-
-
-def _ipv6(match: re.Match[str], found: str) -> bool:
-    try:
-        address = ipaddress.IPv6Address(found)
-    except ValueError:
-        return False
-    return not (address.is_loopback or address.is_unspecified)
-
-
-def _host(match: re.Match[str], found: str) -> bool:
-    # An image's digest, and a package at a release, are written the same way.
-    return not found.startswith("sha256") and not re.fullmatch(r"v?[\d.]+", found)
-
-
-PRIVATE: tuple[Pattern, ...] = (
-    Pattern("user", re.compile(r"(?i:[A-Z]:(?:\\{1,2}|/)Users)(?:\\{1,2}|/)([^\\/\s'\":,;<>]+)")),
-    Pattern("user", re.compile(r"/(?:home|Users)/([^/\s'\":,;()<>\\\]]+)")),
-    Pattern(
-        "user",
-        re.compile(r"(?<![\w.@/-])([A-Za-z_][\w.+-]{0,63})(?=@[A-Za-z][\w-]*(?:[.:/\s]|$))"),
-        lambda m, f: "sha256:" not in m.string[m.end() : m.end() + 8],
-    ),
-    Pattern("host", re.compile(r"(?<=[\w>]@)([A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,8})"), _host),
-    # NCCL's "host:pid:tid [0] NCCL WARN", and a syslog line's host.
-    Pattern("host", re.compile(r"(?<![^\s])([A-Za-z][\w.-]{0,100})(?=:\d{1,8}:\d{1,8} \[\d)")),
-    Pattern(
-        "host",
-        re.compile(r"^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ([A-Za-z][\w.-]{0,100})(?= [\w./-]{1,60}(?:\[\d+\])?: )"),
-    ),
-    Pattern("host", re.compile(r"(?<![\w.-])(ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[\w-]{1,63}){0,8})")),
-    Pattern("address", re.compile(rf"(?<![\w.-])({_OCTET}(?:\.{_OCTET}){{3}})(?![\w-]|\.\d)"), _ipv4),
-    Pattern("address", re.compile(r"(?<![\w:.])([0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w:])"), _ipv6),
-    Pattern("address", re.compile(r"(?<![\w:.])([0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?=:(?:\s|$))"), _ipv6),
-)
-"""Addresses, hosts and user names; the shape of a path and the port stay."""
 
 
 # --- command lines -------------------------------------------------------------------------

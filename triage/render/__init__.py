@@ -9,6 +9,8 @@ from triage.errors import UsageError
 from triage.model import Report
 from triage.render.concise import render_concise
 from triage.render.data import SCHEMA_ID, render_end, render_finding, render_json, render_jsonl
+from triage.render.github import render_github
+from triage.render.html import render_html
 from triage.render.markdown import render_markdown
 from triage.render.options import Options
 from triage.render.schema import schema
@@ -22,6 +24,8 @@ _RENDERERS: Mapping[str, Callable[[Report, Options], str]] = MappingProxyType(
         "json": render_json,
         "jsonl": render_jsonl,
         "markdown": render_markdown,
+        "html": render_html,
+        "github": render_github,
     }
 )
 

@@ -107,6 +107,7 @@ def finding_object(finding: Finding) -> dict[str, Any]:
         "fingerprint": finding.fingerprint,
         "evidence": finding.evidence,
         "evidence_line": finding.evidence_line,
+        "evidence_before": finding.evidence_before,
         "near": finding.near,
         "why": finding.why,
     }
@@ -150,7 +151,17 @@ def _rest(report: Report) -> dict[str, Any]:
     return {
         "missing": report.missing,
         "runs": [_run(run) for run in report.runs],
-        "input": {"lines": read.lines, "bytes": read.bytes, "sources": read.sources, "limits": read.limits},
+        "input": {
+            "lines": read.lines,
+            "bytes": read.bytes,
+            "sources": read.sources,
+            "limits": read.limits,
+            "files": [
+                {"source": each.name, "lines": each.lines, "causes": each.causes}
+                | {"unknown": each.unknown, "others": each.others}
+                for each in read.files
+            ],
+        },
         "hidden": report.hidden,
         "redacted": report.redacted,
     }

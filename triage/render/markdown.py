@@ -23,9 +23,9 @@ _PLANS = ((3, 99), (3, 3), (3, 2), (2, 99), (2, 2), (1, 99), (3, 1), (2, 1), (1,
 _LINKS = re.compile(
     r"[@#](?=\w)|:(?=//|[A-Za-z_+-][\w+-]*:)|(?<![A-Za-z0-9])(?:www|WWW)(?=\.)|(?<![A-Za-z0-9])GH(?=-\d)"
 )
-# What Markdown reads anywhere in a line (an underscore inside a word means nothing to it), and what it
-# reads only where a block begins.
-_SPECIAL = re.compile(r"[\\`*{}\[\]~$|]|(?<!\w)_|_(?!\w)")
+# What Markdown reads anywhere in a line (an underscore inside a word means nothing to it, and a bar only above a line
+# of dashes, which no text of ours is), and what it reads only where a block begins.
+_SPECIAL = re.compile(r"[\\`*{}\[\]~$]|(?<!\w)_|_(?!\w)")
 _OPENING = re.compile(r"( *\d{0,9})([#+.)=-])(?=[\s#=-]*(?:\s|$))")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -137,6 +137,8 @@ def _page(report: Report, causes: int, fixes: int, context: int) -> list[str]:
         lines += [f"- {prose(phrase(each, words.PROSE))}" for each in report.missing[:6]]
     if others:
         lines += ["", "**Other findings**", "", *_listed(others, 20 if causes > 3 else 8)]
+    if files := words.files_of(report, 500 if causes > 3 else 12):
+        lines += ["", "**Files**", "", *(f"- {escaped(line)}" for line in files)]
     if report.input.limits:
         lines += ["", *(f"- Limit: {escaped(flat(each, words.TITLE))}" for each in report.input.limits[:4])]
     if report.status != "healthy":

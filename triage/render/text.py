@@ -15,6 +15,7 @@ from triage.render.visible import excerpt, flat, middle_cut, phrase, visible
 _COLUMN = 7
 _INDENT = 6
 _OTHERS = 40
+_FILES = 20
 _QUOTE = 320
 # How many causes in full, with how many lines for the first, the most probable, and for a further one: the
 # first plan is taken that keeps the report to so many lines, or the last.
@@ -33,13 +34,15 @@ def render_text(report: Report, options: Options) -> str:
         page = Page(options.width)
         page.prose(Text(words.healthy(report), style="bold green"))
         _others(page, report)
+        _files(page, report, options)
         _limits(page, report)
         return page.render(options.color)
     # The same text takes more lines where they are short.
     columns = min(80, max(40, options.width or 80))
     for causes, first, further in _PLANS:
         page = _report(report, options, causes, first * 80 // columns, further * 80 // columns)
-        if options.show_all or len(page.lines) <= _MOST_LINES * 80 // columns:
+        listed = min(len(report.input.files), _FILES)
+        if options.show_all or len(page.lines) - listed <= _MOST_LINES * 80 // columns:
             break
     return page.render(options.color)
 
@@ -64,6 +67,7 @@ def _report(report: Report, options: Options, causes: int, first: int, further: 
         label = "note" if report.status == "healthy" else "needs"
         _labelled(page, label, flat(each, words.PROSE), style="bold")
     _others(page, report)
+    _files(page, report, options)
     _limits(page, report)
     page.prose(Text(words.tally(report)), 2)
     return page
@@ -234,12 +238,7 @@ def _ending(finding: Finding, options: Options) -> Page:
         return page
     for number, near in enumerate(finding.near[:3]):
         _labelled(page, "" if number else "near", flat(near, words.TITLE))
-    _labelled(
-        page,
-        "report",
-        f"look for it in {words.VLLM_ISSUES}; to open an issue, attach what `vllm-triage --format markdown` writes"
-        " (secrets, addresses and user names taken out)",
-    )
+    _labelled(page, "report", words.report_of(finding))
     return page
 
 
@@ -266,3 +265,14 @@ def _others(page: Page, report: Report) -> None:
 def _limits(page: Page, report: Report) -> None:
     for each in report.input.limits:
         _labelled(page, "limit", flat(each, words.TITLE), style="bold yellow")
+
+
+def _files(page: Page, report: Report, options: Options) -> None:
+    """A line for each of several inputs."""
+    lines = words.files_of(report, len(report.input.files) if options.show_all else _FILES)
+    if not lines:
+        return
+    page.blank()
+    for number, line in enumerate(lines):
+        _labelled(page, "" if number else "files", line)
+    page.blank()

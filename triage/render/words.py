@@ -13,7 +13,34 @@ PROSE = 420
 COMMAND = 32_000
 
 UNRECOGNISED = "unrecognised"
-VLLM_ISSUES = "https://github.com/vllm-project/vllm/issues"
+
+_TRACKERS = {
+    "vllm": "vllm-project/vllm",
+    "torch": "pytorch/pytorch",
+    "transformers": "huggingface/transformers",
+    "huggingface_hub": "huggingface/huggingface_hub",
+    "tokenizers": "huggingface/tokenizers",
+    "safetensors": "huggingface/safetensors",
+    "accelerate": "huggingface/accelerate",
+    "ray": "ray-project/ray",
+    "triton": "triton-lang/triton",
+    "flashinfer": "flashinfer-ai/flashinfer",
+    "flash_attn": "Dao-AILab/flash-attention",
+    "xformers": "facebookresearch/xformers",
+    "xgrammar": "mlc-ai/xgrammar",
+    "compressed_tensors": "neuralmagic/compressed-tensors",
+    "bitsandbytes": "bitsandbytes-foundation/bitsandbytes",
+    "mistral_common": "mistralai/mistral-common",
+    "pydantic": "pydantic/pydantic",
+    "pydantic_core": "pydantic/pydantic",
+    "fastapi": "fastapi/fastapi",
+    "uvicorn": "encode/uvicorn",
+    "aiohttp": "aio-libs/aiohttp",
+    "numpy": "numpy/numpy",
+    "lmcache": "LMCache/LMCache",
+    "openai": "openai/openai-python",
+}
+"""Packages that errors in logs of vLLM come from, and the repositories that keep their issues."""
 
 _SAFETY = {"safe": "safe", "changes_behaviour": "changes behaviour", "needs_judgement": "needs judgement"}
 _PROSE_STARTS = frozenset(
@@ -144,6 +171,26 @@ def why_of(finding: Finding) -> str:
     return "no record knows this message, so no cause is named"
 
 
+def package_of(finding: Finding) -> str | None:
+    """The package that raised or logged an error, as far as its place or its class tells; None where neither does."""
+    if finding.site is not None:
+        return finding.site.file.partition("/")[0]
+    if finding.location is not None:
+        package = finding.location.file.partition("/")[0]
+        return package if package in _TRACKERS else None
+    package = (finding.exception_class or "").partition(".")[0]
+    return package if package in _TRACKERS else None
+
+
+def report_of(finding: Finding) -> str:
+    """Where an error that no record knows may be asked about: its package's issues, where the package is known."""
+    package = package_of(finding)
+    names = [name for name in dict.fromkeys((package, "vllm" if finding.vllm_frame else None)) if name in _TRACKERS]
+    places = " and ".join(f"https://github.com/{_TRACKERS[name]}/issues" for name in names if name)
+    attach = "attach what `vllm-triage --format markdown` writes (secrets, hosts, addresses and user names taken out)"
+    return f"look for it in {places}; to open an issue, {attach}" if places else f"to ask about it, {attach}"
+
+
 def sentences(text: str, limit: int = PROSE) -> str:
     """Prose bounded at a full stop rather than in a word, where there is one to cut at."""
     line = flat(text, limit * 3)
@@ -187,6 +234,10 @@ def quoted_of(finding: Finding, context: int) -> tuple[list[str], int]:
             lines around it when they were asked for.
         context: lines on each side that were asked for.
     """
+    if finding.evidence_before is not None:
+        start = max(0, finding.evidence_before - context)
+        most = len(finding.evidence) - 2 * max(0, finding.evidence_before - context)
+        return list(finding.evidence[start : start + most]), finding.evidence_before - start
     most = 6 if finding.record is None else 3
     quoted = list(finding.evidence[: most + 2 * context]) or [finding.message.split("\n", 1)[0]]
     return quoted, _own_line(quoted, finding.message, context) if context else 0
@@ -304,6 +355,26 @@ def healthy(report: Report) -> str:
     if any(report.hidden.values()):
         line += f"; {_hidden(report.hidden, 0)}"
     return line
+
+
+def files_of(report: Report, most: int) -> list[str]:
+    """A line for each source where there are several, those with findings first: what was found in it.
+
+    Args:
+        report: what was found.
+        most: lines at most; the last one counts the rest.
+    """
+    files = sorted(report.input.files, key=lambda each: not (each.causes or each.unknown))
+    lines = []
+    for each in files[: most if len(files) <= most else most - 1]:
+        found = [", ".join(visible(slug, NAME) for slug in each.causes)]
+        found.append(plural(each.unknown, "error") + " that no record knows" if each.unknown else "")
+        found.append(plural(each.others, "other message") if each.others else "")
+        said = joined(found) or "nothing found"
+        lines.append(f"{visible(each.name, NAME)}: {plural(each.lines, 'line')}, {said}")
+    if len(files) > most:
+        lines.append(f"and {len(files) - most + 1} more (--format json lists them)")
+    return lines
 
 
 def insufficient(report: Report) -> str:

@@ -1,0 +1,220 @@
+"""Fixes for mistakes in the command line, out of the flags that each release has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import pytest
+
+from triage.catalogue.load import load
+from triage.diagnose.fixes import release_of
+from triage.diagnose.mistakes import closest, translated
+from triage.model import FixRecipe, Report
+
+Diagnose = Callable[..., Report]
+
+CATALOGUE = load()
+
+BANNER = "INFO 11-30 14:15:02 [api_server.py:1043] vLLM API server version {}\n"
+USAGE = "usage: vllm [-h] [-v]\n            {chat,complete,serve,launch,bench,collect-env,run-batch} ...\n"
+
+
+class Case(NamedTuple):
+    """A command line that a release refuses, its complaint, and what the first fix must say."""
+
+    name: str
+    version: str | None
+    command: str
+    error: str
+    set: Mapping[str, object] = MappingProxyType({})
+    unset: tuple[str, ...] = ()
+    last_line: str | None = None
+    says: str = ""
+
+
+CASES = (
+    Case(
+        "misspelt",
+        "0.11.0",
+        "vllm serve acme/m --max-num-sqes 12 --port 8101",
+        "vllm: error: unrecognized arguments: --max-num-sqes 12",
+        {"--max-num-seqs": 12},
+        ("--max-num-sqes",),
+        "vllm serve acme/m --port 8101 --max-num-seqs 12",
+    ),
+    Case(
+        "underscores and an abbreviation",
+        "0.25.1",
+        "vllm serve acme/m --max_num_batch_tokens 4096",
+        "vllm: error: unrecognized arguments: --max-num-batch-tokens 4096",
+        {"--max-num-batched-tokens": 4096},
+        ("--max-num-batch-tokens",),
+        "vllm serve acme/m --max-num-batched-tokens 4096",
+    ),
+    Case(
+        "renamed",
+        "0.13.0",
+        "vllm serve acme/m --cuda-graph-sizes 8",
+        "vllm: error: unrecognized arguments: --cuda-graph-sizes 8",
+        {"--cudagraph-capture-sizes": 8},
+        ("--cuda-graph-sizes",),
+        "vllm serve acme/m --cudagraph-capture-sizes 8",
+    ),
+    Case(
+        "moved into a JSON value",
+        "0.9.1",
+        "vllm serve acme/m --speculative-model acme/d --num-speculative-tokens 3",
+        "vllm: error: unrecognized arguments: --speculative-model acme/d --num-speculative-tokens 3",
+        {"--speculative-config.model": "acme/d", "--speculative-config.num_speculative_tokens": 3},
+        ("--speculative-model", "--num-speculative-tokens"),
+        "vllm serve acme/m --speculative-config.model acme/d --speculative-config.num_speculative_tokens 3",
+    ),
+    Case(
+        "a switch that became a value",
+        "0.15.0",
+        "vllm serve acme/m --disable-mm-preprocessor-cache",
+        "vllm: error: unrecognized arguments: --disable-mm-preprocessor-cache",
+        {"--mm-processor-cache-gb": 0},
+        ("--disable-mm-preprocessor-cache",),
+        "vllm serve acme/m --mm-processor-cache-gb 0",
+    ),
+    Case(
+        "misspelt, with a text",
+        "0.11.0",
+        "vllm serve acme/m --pooler-confg x",
+        "vllm: error: unrecognized arguments: --pooler-confg x",
+        {"--pooler-config": "x"},
+        ("--pooler-confg",),
+    ),
+    Case(
+        "too new",
+        "0.8.5",
+        "vllm serve acme/m --attention-backend FLASH_ATTN",
+        "vllm: error: unrecognized arguments: --attention-backend FLASH_ATTN",
+        {},
+        ("--attention-backend",),
+        "vllm serve acme/m",
+        says="vLLM 0.8.5 has no --attention-backend; it is a flag of vLLM 0.13.0 to 0.33.0",
+    ),
+    Case(
+        "removed",
+        "0.25.1",
+        "vllm serve acme/m --swap-space 4",
+        "vllm: error: unrecognized arguments: --swap-space 4",
+        {},
+        ("--swap-space",),
+        "vllm serve acme/m",
+        says="it is a flag of vLLM 0.6.0 to 0.17.1",
+    ),
+    Case(
+        "release unknown",
+        None,
+        "",
+        "vllm: error: unrecognized arguments: --max-num-sqes 7",
+        {"--max-num-seqs": 7},
+        ("--max-num-sqes",),
+        "--max-num-seqs 7",
+    ),
+    Case(
+        "a choice in capitals",
+        "0.11.0",
+        "vllm serve acme/m --kv-cache-dtype FP8",
+        "vllm serve: error: argument --kv-cache-dtype: invalid choice: 'FP8' (choose from 'auto', 'bfloat16', 'fp8', "
+        "'fp8_e4m3', 'fp8_e5m2', 'fp8_inc')",
+        {"--kv-cache-dtype": "fp8"},
+        (),
+        "vllm serve acme/m --kv-cache-dtype fp8",
+    ),
+    Case(
+        "a misspelt key of a JSON value",
+        "0.32.0",
+        'vllm serve acme/m --compilation-config \'{"cudagraph_mod": "NONE", "mode": 0}\'',
+        "vllm serve: error: argument --compilation-config/-cc: 1 validation error for CompilationConfig\n"
+        "cudagraph_mod\n"
+        "  Unexpected keyword argument [type=unexpected_keyword_argument, input_value='NONE', input_type=str]\n"
+        "    For further information visit https://errors.pydantic.dev/2.14/v/unexpected_keyword_argument",
+        {"--compilation-config.cudagraph_mode": "NONE"},
+        ("--compilation-config.cudagraph_mod",),
+        'vllm serve acme/m --compilation-config \'{"mode": 0, "cudagraph_mode": "NONE"}\'',
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_the_right_form_is_worked_out(diagnose: Diagnose, case: Case) -> None:
+    """The first fix has the flag, value or key that the release takes, on the user's own command line."""
+    shown = f"$ {case.command}\n" if case.command else ""
+    banner = BANNER.format(case.version) if case.version else ""
+    fix = diagnose(shown + banner + USAGE + case.error).findings[0].fixes[0]
+    assert dict(fix.set) == dict(case.set)
+    assert fix.unset == case.unset
+    if case.last_line is not None:
+        assert fix.commands[-1] == case.last_line
+    assert case.says in fix.tradeoff
+
+
+@pytest.mark.parametrize("unknown", ["--frobnicate-rate 3", "serve acme/m", "--x"])
+def test_no_flag_is_guessed(diagnose: Diagnose, unknown: str) -> None:
+    """A name that resembles no flag gets the record's general advice alone."""
+    found = diagnose(BANNER.format("0.11.0") + USAGE + f"vllm: error: unrecognized arguments: {unknown}").findings[0]
+    assert found.record is not None
+    assert found.record.slug == "unrecognized-arguments"
+    assert not any(fix.set or fix.unset or fix.commands for fix in found.fixes)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("--tensor-paralel-size", "--tensor-parallel-size"),
+        ("--gpu-mem-utilization", "--gpu-memory-utilization"),
+        ("--max-num", None),
+        ("--enable-prefix-cachng", "--enable-prefix-caching"),
+        ("--completely-different", None),
+    ],
+)
+def test_only_a_name_that_stands_apart_is_close(name: str, meant: str | None) -> None:
+    """One flag must be close and no other nearly as close."""
+    assert CATALOGUE.options is not None
+    assert closest(name, CATALOGUE.options.options("0.25.1")) == meant
+
+
+@pytest.mark.parametrize(
+    ("version", "flag", "written"),
+    [
+        ("0.12.0", "--cudagraph-capture-sizes", "--cudagraph-capture-sizes"),
+        ("0.10.2", "--cudagraph-capture-sizes", "--cuda-graph-sizes"),
+        ("0.7.3", "--speculative-config.num_speculative_tokens", "--num-speculative-tokens"),
+        ("0.7.3", "--mm-encoder-tp-mode", "--mm-encoder-tp-mode"),
+    ],
+)
+def test_former_names_stand_in(version: str, flag: str, written: str) -> None:
+    """A fix is written with the name that its flag has in the release, where the value is the same."""
+    recipe = FixRecipe(title=f"set {flag}", set={flag: 4})
+    found = translated(recipe, release_of(version, CATALOGUE), CATALOGUE.options)
+    assert list(found.set) == [written]
+    assert found.title == f"set {written}"
+
+
+def test_renames_are_of_flags_that_were() -> None:
+    """Each rename goes from a flag that releases had to one that the next release had, as flag or as key."""
+    book = CATALOGUE.options
+    assert book is not None
+    flags = {flag for release in CATALOGUE.flags for flag in CATALOGUE.flags[release]}
+    rows = [rename for flag in sorted(flags) for rename in book.renamed(flag)]
+    assert len({rename.old for rename in rows}) >= 20
+    releases = list(CATALOGUE.flags)
+    for rename in rows:
+        last = book.spans(rename.old)[-1][1]
+        assert last != releases[-1], rename
+        following = releases[releases.index(last) + 1]
+        if rename.new is None:
+            continue
+        base, _, key = rename.new.partition(".")
+        options = book.options(following)
+        assert base in options, rename
+        if key:
+            owner = options[base].of
+            assert owner is not None, rename
+            assert key in book.fields(following, owner), rename
