@@ -28,6 +28,9 @@ def observed(*frames: Frame, wrapped: str | None = None, logger: tuple[str, int]
 @pytest.mark.parametrize(
     ("path", "relative"),
     [
+        ("/opt/LMCache/lmcache/integration/vllm/adapter.py", "lmcache/integration/vllm/adapter.py"),
+        ("/src/ray/python/ray/llm/engines/vllm/engine.py", "ray/llm/engines/vllm/engine.py"),
+        ("/root/ray/vllm/engine/x.py", "vllm/engine/x.py"),
         ("/usr/lib/python3.12/site-packages/vllm/v1/core.py", "vllm/v1/core.py"),
         ("/usr/local/lib/python3.12/dist-packages/torch/nn/x.py", "torch/nn/x.py"),
         (r"C:\venv\Lib\site-packages\vllm\config.py", "vllm/config.py"),

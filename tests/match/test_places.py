@@ -105,3 +105,25 @@ def test_a_cut_message_needs_enough_of_it() -> None:
     assert placed is not None
     assert (placed.confidence, placed.captures["budget"]) == ("truncated", 64)
     assert place(raised(TEXT[:16]), Index(site(LONG)), None) is None
+
+
+def test_a_traceback_that_ends_elsewhere_is_not_overruled() -> None:
+    """What another package raised is placed nowhere in vLLM, however well a template of vLLM fits."""
+    other = Frame("/x/site-packages/other/x.py", 5, "run")
+    assert place(raised(TEXT, "ValueError", other), Index(site(LONG)), None) is None
+    own = Frame("/x/site-packages/vllm/c.py", 5, "run")
+    assert (
+        place(raised("sizes are not equal (1)", "ValueError", own), Index(site("sizes are not equal ({n})")), None)
+        is None
+    )
+    assert place(raised(TEXT, "ValueError", own), Index(site(LONG)), None) is not None
+
+
+def test_what_python_itself_says_is_of_no_place() -> None:
+    """vLLM raises AttributeError in Python's words too: without a traceback that says nothing."""
+    index = Index(site("{type(self).__name__!r} object has no attribute {name!r}", of="AttributeError"))
+    text = "'NoneType' object has no attribute 'name'"
+    assert place(raised(text, "AttributeError"), index, None) is None
+    assert (
+        place(raised(text, "AttributeError", Frame("/x/site-packages/vllm/a.py", 5, "verify")), index, None) is not None
+    )

@@ -16,7 +16,11 @@ SAME_WORDING = 70.0
 
 _HOLE = regex.compile(r"\{[^{}]*\}")
 _PACKAGE = regex.compile(r"(?:^|/)(?:site|dist)-packages/(.+)$")
-_PACKAGES = regex.compile(r"(?:^|/)((?:vllm|torch|transformers|huggingface_hub|ray|pydantic)/.+\.py)$")
+_PACKAGES = regex.compile(
+    r"(?:^|/)((?:vllm|torch|transformers|huggingface_hub|ray|pydantic|lmcache|vllm_\w+|verl|trl|dynamo)/.+\.py)$"
+)
+# Other packages keep what they do for vLLM in a folder of that name.
+_INTEGRATION = regex.compile(r"(?!vllm/)\w+/(?:\w+/)+vllm/[^/]+\.py$")
 
 
 def package_relative(path: str) -> str:
@@ -30,6 +34,8 @@ def package_relative(path: str) -> str:
     # "/home/u/vllm/.venv/..." is settled above; of "/srv/vllm/vllm/config.py" the inner folder is the package.
     best, rest = path, path
     while found := _PACKAGES.search(rest):
+        if _INTEGRATION.match(best) and found[1].startswith("vllm/"):
+            break
         best, rest = found[1], found[1][1:]
     return best
 

@@ -30,6 +30,13 @@ _CLASS = regex.compile(
     r"(?P<class>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning)): (?P<message>.+)", regex.DOTALL
 )
 _CONVERSION = regex.compile(r"%[-+ #0]*\d*(?:\.\d+)?[srdifgexXa]")
+# What Python itself raises in the same words, wherever the code is wrong.
+_INTERPRETERS = regex.compile(
+    r"(?:\w+Error: )?(?:'[\w.]+' object has no attribute '\w+'.*|module '[\w.]+' has no attribute '\w+'.*"
+    r"|'[\w.]+' object is not (?:callable|subscriptable|iterable)|No module named '[\w.]+'"
+    r"|cannot import name '\w+' from .*|(?:list|tuple|string) index out of range|division by zero)"
+)
+_OF_VLLM = regex.compile(r"(?:^|[/\\])vllm[/\\]")
 _STATUS = regex.compile(r"[1-5]\d\d: ")
 # What an exception class of vLLM, pydantic, and Ray put behind a message.
 _SUFFIX = regex.compile(
@@ -87,6 +94,8 @@ def place(statement: Statement, index: SiteIndex, release: str | None) -> Placem
     fitting: list[_Fitting] = []
     for said in _readings(statement):
         fitting += _fitting(said, statement, index, release)
+    if _INTERPRETERS.fullmatch(statement.text.strip()):
+        fitting = [each for each in fitting if each.placed]
     if not fitting:
         return None
     fitting.sort(key=lambda each: each[:8], reverse=True)
@@ -215,7 +224,7 @@ def _judged(
 ) -> _Fitting | None:
     letters = folded_parts_size(site)
     placed, agreeing = shown or _is_placed(said, site), _agrees(said, site)
-    if not agreeing or (letters < LEAST and not shown):
+    if not agreeing or (letters < LEAST and not shown) or (not placed and _is_raised_elsewhere(said, site, letters)):
         return None
     # An error body of the API names a class of its own, whatever made it.
     has_class = (bool(site.of) and site.kind != "log") or site.kind == "text"
@@ -257,6 +266,16 @@ def _is_placed(said: _Said, site: Site) -> bool:
     if said.frame is not None:
         return said.frame.file.replace("\\", "/").endswith(site.file) and said.frame.function == _own_name(site)
     return site.kind in ("log", "warn") and said.file is not None and site.file.endswith(f"/{said.file}")
+
+
+def _is_raised_elsewhere(said: _Said, site: Site, letters: int) -> bool:
+    """Whether the traceback's last frame says that no raise statement of this file was it.
+
+    In vllm a long text of the site's own says more: the last frames may be lost.
+    """
+    if said.frame is None or site.kind == "text":
+        return False
+    return letters < 2 * TELLING or _OF_VLLM.search(said.frame.file) is None
 
 
 def _nearness(said: _Said, site: Site) -> float:

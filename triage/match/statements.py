@@ -29,7 +29,7 @@ _REPR = regex.compile(
 # Lines of loose text that quote a message rather than say it: source code, listings of sources, shell commands, tests.
 _QUOTES = regex.compile(
     r"\braise \w+\("
-    r"|^\s*[\w./-]+\.(?:py|md|rst|txt|yaml):\d+[:-]"
+    r"|^\s*[\w./-]+\.(?:py|md|rst|txt|yaml):\d+[:-](?! [\w<>:]+: block: \[)"  # a kernel's check begins like grep's
     r"|^\s*(?:[-+]{1,3} ?[ab]?/|echo |print\(|logger\.|curl |git |grep |rg )"
     r"|^[\w.@~:/\\ -]*[$#>] *(?:echo|printf|git|grep|rg|curl|cat) "
     r"|::test_\w+|^[0-9a-f]{7,40} "
