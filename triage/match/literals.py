@@ -36,6 +36,7 @@ TRUNCATED_LITERALS = 24
 # What may end a template behind its last hole, and may stand in the hole's value too.
 _STOPS = (".", ",", ":", ")", "'", "'.", ").")
 _CUT_NUMBER = regex.compile(r"[-+]?[\d,_]*(?:\.\d*)?")
+_SENTENCE = regex.compile(r"[^.…][.!?]\s+[A-Z]|[^.…\s][.!?]['\"]?\s*\Z")
 _NUMBER = regex.compile(r"[-+]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 # What encloses a message that ends in a hole: pydantic's dump, a validation error's parameter, Ray, a relay.
 TAIL = regex.compile(r"\[type=\w+|\(parameter=[^()]{0,400}\)\s*\Z|\[repeated \d+x|['\"]?, please check the stack trace")
@@ -238,7 +239,8 @@ def _end_cut(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: Folded
                         values.take(hole, end, part)
                         end, seen = len(body), seen + len(body) - part
                     else:  # cut inside the value, unless what stands there can be none
-                        end = len(body) if _may_be_cut_value(body[end:], specs.get(hole.name)) else -1
+                        cut = _may_be_cut_value(text, end, len(body), specs.get(hole.name))
+                        end = len(body) if cut else -1
                     break
                 if not values.take(hole, end, at):
                     end = -1
@@ -276,11 +278,18 @@ def _beginning_cut(compiled: _Compiled, specs: Mapping[str, CaptureSpec], text: 
     return None
 
 
-def _may_be_cut_value(rest: str, spec: CaptureSpec | None) -> bool:
-    """Whether a text's rest can be the beginning of a value; a sentence is none."""
+def _may_be_cut_value(text: Folded, start: int, end: int, spec: CaptureSpec | None) -> bool:
+    """Whether what a text holds between two folded offsets can be the beginning of a value; a sentence is none.
+
+    A text that shares a template's first words and then goes on in its own to a full stop was not cut.
+    """
+    rest = text.text[start:end]
     if spec is not None and spec.type in ("int", "float"):
         return not rest or _CUT_NUMBER.fullmatch(rest) is not None
-    return len(rest) <= CUT_VALUE_LIMIT
+    if len(rest) > CUT_VALUE_LIMIT:
+        return False
+    original = text.original[text.offsets[start] :] if start < len(text.offsets) else ""
+    return not rest or _SENTENCE.search(original) is None
 
 
 def _begins_message(text: Folded, start: int) -> bool:
