@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,12 @@ from triage.model import Line, Record, Report
 from triage.read import Source, split_lines, unwrap
 
 ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_learned_packages(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what the user of this machine had read out of the tests, whose commands inherit the environment."""
+    os.environ["VLLM_TRIAGE_DATA"] = str(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture

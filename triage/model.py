@@ -348,7 +348,11 @@ class SiteIndex(Protocol):
 
     @property
     def releases(self) -> Sequence[str]:
-        """The releases that it knows, oldest first."""
+        """The releases of vLLM that it knows, oldest first."""
+
+    @property
+    def packages(self) -> Sequence[str]:
+        """The packages that it knows, by their folders' names (``vllm``, ``vllm_ascend``)."""
 
     def worded(self, text: str, release: str | None = None) -> Sequence[Site]:
         """The sites whose templates share the most telling words with a text, those that a release has first."""

@@ -13,6 +13,7 @@ class Index:
     """All sites are offered for every text."""
 
     releases = ("1.0", "1.1")
+    packages = ("vllm",)
 
     def __init__(self, *sites: Site) -> None:
         self._sites = sites

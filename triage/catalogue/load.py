@@ -11,6 +11,7 @@ import orjson
 
 from triage.catalogue.flags import Flags
 from triage.catalogue.inherit import overlay, resolve
+from triage.catalogue.learned import Indexes, learned_files
 from triage.catalogue.marks import load_marks
 from triage.catalogue.page import read_page
 from triage.catalogue.record import parse_record
@@ -41,13 +42,14 @@ def bundled_patterns() -> Path:
     raise RecordError("the bundled records are missing", hint, file=str(_PACKAGE / "_patterns"))
 
 
-def load(directories: Sequence[Path] = (), *, bundled: bool = True) -> Catalogue:
+def load(directories: Sequence[Path] = (), *, bundled: bool = True, learned: Path | None = None) -> Catalogue:
     """Load the catalogue.
 
     Args:
         directories: folders with users' records (``*.json``, and pages as ``*.txt`` or ``*.md``, at any depth);
             a later one wins over an earlier one, and all over the bundled records.
         bundled: whether to start from the bundled records and flags.
+        learned: the data folder with indexes of packages that the user had read, see :mod:`triage.catalogue.learned`.
 
     Returns:
         The causes, by slug, the flags of each release of vLLM, and what tells releases apart.
@@ -60,7 +62,7 @@ def load(directories: Sequence[Path] = (), *, bundled: bool = True) -> Catalogue
     options: Flags | None = None
     releases: tuple[tuple[str, ...], ...] = ()
     marks: tuple[ReleaseMark, ...] = ()
-    sites: SiteFile | None = None
+    sites: list[SiteFile] = []
     if bundled:
         patterns = bundled_patterns()
         causes = resolve(_checked(read_file(path) for path in record_files(patterns / "causes")))
@@ -68,10 +70,13 @@ def load(directories: Sequence[Path] = (), *, bundled: bool = True) -> Catalogue
         options = flags if isinstance(flags, Flags) and flags else None
         releases, marks = load_marks(patterns / "releases" / "vllm.json")
         if (patterns / "sites" / "vllm.jsonl").is_file():
-            sites = SiteFile(patterns / "sites" / "vllm.jsonl")
+            sites.append(SiteFile(patterns / "sites" / "vllm.jsonl"))
+    if learned is not None:
+        sites += (SiteFile(path, f"vllm-triage learn --remove {path.stem}") for path in learned_files(learned))
     for directory in directories:
         causes = overlay(causes, _checked(read_file(path, user=True) for path in record_files(directory)))
-    return Catalogue(causes, flags, marks, releases, sites, options)
+    index = Indexes(sites) if len(sites) > 1 else next(iter(sites), None)
+    return Catalogue(causes, flags, marks, releases, index, options)
 
 
 def record_files(directory: Path) -> list[Path]:

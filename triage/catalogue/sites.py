@@ -79,27 +79,26 @@ class SiteFile:
 
     Args:
         path: the file; it is read at the first question.
+        mend: what to do where it is damaged.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, mend: str = "install vllm-triage again") -> None:
+        self._path, self._mend = path, mend
         self._counts: dict[bytes, int] = {}
         self._found: dict[bytes, tuple[int, ...]] = {}
         self._sites: dict[int, Site | None] = {}
 
     @cached_property
-    def _read(self) -> tuple[bytes, tuple[str, ...]]:
-        """The file's bytes, and the releases that it knows, oldest first."""
+    def _read(self) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
+        """The file's bytes, the releases that it knows, oldest first, and its packages."""
         try:
             data = self._path.read_bytes()
             head = orjson.loads(data[: data.index(b"\n")])
             if head["schema"] != SCHEMA:
                 raise ValueError(f"its form is {head['schema']}")
-            return data, tuple(head["releases"])
+            return data, tuple(head["releases"]), tuple(head.get("folders") or [head["package"]])
         except (OSError, orjson.JSONDecodeError, LookupError, TypeError, ValueError) as error:
-            raise RecordError(
-                f"the index of sites is damaged: {error}", "install vllm-triage again", file=str(self._path)
-            ) from error
+            raise RecordError(f"the index of sites is damaged: {error}", self._mend, file=str(self._path)) from error
 
     @property
     def _data(self) -> bytes:
@@ -113,6 +112,11 @@ class SiteFile:
             RecordError: the file is damaged.
         """
         return self._read[1]
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The packages that it is of, by their folders' names."""
+        return self._read[2]
 
     @cached_property
     def _files(self) -> tuple[list[int], list[str]]:

@@ -14,6 +14,7 @@ SUBCOMMANDS = {
     "search": ("triage.cli.find", "run_search"),
     "list": ("triage.cli.find", "run_list"),
     "lint": ("triage.cli.lint", "run"),
+    "learn": ("triage.cli.learn", "run"),
 }
 """First words that are subcommands; ``./explain`` reads a file of that name."""
 

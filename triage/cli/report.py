@@ -55,7 +55,7 @@ def run(words: Sequence[str]) -> int:
     """
     arguments = _parser().parse_args(words)
     outputs = _outputs(arguments)
-    known = catalogue.load(arguments.patterns)
+    known = catalogue.load(arguments.patterns, learned=catalogue.data_folder())
     settings = _settings(arguments, _slugs(arguments.ignore, known.causes))
     triage = Triage(known, settings)
     stopper = Stopper()
@@ -129,7 +129,7 @@ def _follow(
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="vllm-triage",
-        usage="vllm-triage [FILE|DIR|- ...] [options]\n       vllm-triage explain|search|list|lint --help",
+        usage="vllm-triage [FILE|DIR|- ...] [options]\n       vllm-triage explain|search|list|lint|learn --help",
         description="Read a vLLM log and print the root cause, where it was raised, and commands that fix it.",
         epilog="""\
 With no FILE the log is read from standard input: kubectl logs POD | vllm-triage
@@ -138,7 +138,8 @@ further commands (each has a --help):
   vllm-triage explain SLUG|ID|MESSAGE  what a cause means, when it happens, what fixes it
   vllm-triage search WORDS             look for causes by words, flags or tags
   vllm-triage list                     all causes, or those of an area or tag
-  vllm-triage lint DIR                 check records of your own""",
+  vllm-triage lint DIR                 check records of your own
+  vllm-triage learn PACKAGE            read the messages of a package: a plugin, a nightly, torch""",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(

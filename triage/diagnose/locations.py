@@ -119,7 +119,7 @@ def line_in(lines: Mapping[str, int], version: str | None, releases: Collection[
         wanted = Version(version)
     except InvalidVersion:
         return None
-    for exact in (wanted.public, wanted.base_version):
+    for exact in (version, str(wanted), wanted.public, wanted.base_version):
         if exact in lines:
             return exact, lines[exact]
     if not releases or wanted.base_version in releases:
@@ -169,7 +169,7 @@ def candidates(placement: Placement | None, version: str | None, releases: Colle
         return ()
     found: dict[str, None] = {}
     for site in (placement.site, *placement.others):
-        at = line_in(site.lines, version, releases)
+        at = line_in(site.lines, version if site.file.startswith("vllm/") else None, releases)
         line = f":{at[1]}" if at is not None else ""
         found[f"{site.file}{line}{f' in {site.function}' if site.function else ''}"] = None
     return tuple(found) if len(found) > 1 else ()
@@ -200,7 +200,13 @@ def _is_of(site: CauseSite, placement: Placement) -> bool:
 def _in_release(
     sites: Iterable[CauseSite], version: str | None, releases: Collection[str]
 ) -> list[tuple[tuple[str, int], CauseSite]]:
-    return [(place, site) for site in sites if (place := line_in(site.lines, version, releases)) is not None]
+    found = []
+    for site in sites:
+        # Other packages have numbers of their own, which the log does not show.
+        own = version if site.file.startswith("vllm/") else None
+        if (place := line_in(site.lines, own, releases)) is not None:
+            found.append((place, site))
+    return found
 
 
 def _url(file: str, line: int, version: str | None) -> str | None:

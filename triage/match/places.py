@@ -233,7 +233,8 @@ def _judged(
         return None
     if not found.whole and not (placed or letters * found.share >= 2 * TELLING):
         return None
-    known = release is None or release in site.lines
+    # A run's release is one of vLLM; packages that the user had read have numbers of their own.
+    known = release is None or release in site.lines or not site.file.startswith("vllm/")
     size = round(letters * found.share)
     return _Fitting(shown, known, covering, found.whole, placed, size, True, _nearness(said, site), site, found)
 
@@ -242,7 +243,7 @@ def _shown(said: _Said, index: SiteIndex, release: str | None) -> list[Site]:
     """The sites of the very line that the input shows, of the kind that shows one in this way."""
     if said.frame is not None:
         file = said.frame.file.replace("\\", "/")
-        at = file.rfind("/vllm/")
+        at = max(file.rfind(f"/{package}/") for package in index.packages)
         return [site for site in index.at(file[at + 1 :], said.frame.line, release) if site.kind != "log"]
     if said.file is not None and said.line is not None:
         kinds = ("log",) if said.logged and said.class_name is None else ("warn",)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import orjson
 from packaging.version import Version
@@ -42,6 +42,13 @@ class Key(NamedTuple):
     number: int
 
 
+class SourceFile(Protocol):
+    """Something that gives a source file's bytes: a path, or a member of an archive."""
+
+    def read_bytes(self) -> bytes:
+        """The file's bytes."""
+
+
 class SiteReader:
     """Reads the sites of release after release; a file that stayed the same is read once."""
 
@@ -56,13 +63,25 @@ class SiteReader:
             root: the folder that holds the package's folder (``root/vllm/...``).
             on_error: called with file and reason for each file that cannot be read or parsed; such files give none.
         """
+        return self.read_files(
+            ((path.relative_to(root).as_posix(), path) for path in sorted(root.rglob("*.py"))), on_error
+        )
+
+    def read_files(
+        self, files: Iterable[tuple[str, SourceFile]], on_error: Callable[[str, str], None] | None = None
+    ) -> dict[Key, int]:
+        """The sites of source files, with their lines.
+
+        Args:
+            files: package-relative paths (``vllm/config/scheduler.py``), each with what gives its bytes.
+            on_error: called with file and reason for each file that cannot be read or parsed; such files give none.
+        """
         found: dict[Key, int] = {}
-        for path in sorted(root.rglob("*.py")):
-            file = path.relative_to(root).as_posix()
+        for file, path in files:
             try:
-                if path.stat().st_size > MAX_FILE_BYTES:
-                    raise ValueError(f"larger than {MAX_FILE_BYTES} bytes")
                 source = path.read_bytes()
+                if len(source) > MAX_FILE_BYTES:
+                    raise ValueError(f"larger than {MAX_FILE_BYTES} bytes")
                 key = (file, hashlib.sha256(source).hexdigest())
                 if key not in self._seen:
                     self._seen[key] = keyed(sites_of(source, file))
@@ -113,10 +132,20 @@ def merge(known: Mapping[Key, Mapping[str, int]], release: str, sites: Mapping[K
     return {key: lines for key, lines in merged.items() if lines}
 
 
-def dump_index(package: str, releases: Iterable[str], known: Mapping[Key, Mapping[str, int]]) -> bytes:
-    """Write an index, sorted by file, place and template."""
+def dump_index(
+    package: str, releases: Iterable[str], known: Mapping[Key, Mapping[str, int]], folders: Sequence[str] = ()
+) -> bytes:
+    """Write an index, sorted by file, place and template.
+
+    Args:
+        package: the package's name.
+        releases: its releases that were read.
+        known: each site with its line in each release.
+        folders: the package's folders, where they are not called as the package is (``vllm_ascend``).
+    """
     ordered = sorted(releases, key=Version)
-    out = [orjson.dumps({"schema": SCHEMA, "package": package, "releases": ordered})]
+    head = {"schema": SCHEMA, "package": package, "releases": ordered}
+    out = [orjson.dumps({**head, "folders": list(folders)} if folders else head)]
     file = None
     for key in sorted(known):
         if key.file != file:
