@@ -503,6 +503,21 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of the source that raises a message, as it is installed where the report is made.
+
+    file: package-relative; version: the installed package's, None where it says none; first: the number of the first
+    line, 1-based; line: that of the line that raises; lines: the text.
+    """
+
+    file: str
+    version: str | None
+    first: int
+    line: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Fix:
     """A change that resolves a cause, with its numbers worked out.
 
@@ -549,8 +564,8 @@ class Finding:
     """An event matched to a cause, or an error that no record knows; see ARCHITECTURE.md, "Report".
 
     evidence: input lines, quoted; evidence_before: how many of them stand before the message's own, None where nobody
-    asked for lines around; near: neighbours of an unrecognised message; why: how its role
-    came about, shown with ``--all``.
+    asked for lines around; near: neighbours of an unrecognised message; excerpt: the source around its place, where
+    asked for and installed; why: how its role came about, shown with ``--all``.
     """
 
     role: Role
@@ -586,6 +601,7 @@ class Finding:
     evidence_line: int | None = None
     evidence_before: int | None = None
     near: tuple[str, ...] = ()
+    excerpt: Excerpt | None = None
     why: str | None = None
 
 

@@ -18,7 +18,18 @@ SUBCOMMANDS = {
 }
 """First words that are subcommands; ``./explain`` reads a file of that name."""
 
-WITH_VALUE = ("-o", "--output", "--format", "--as", "--context", "--ignore", "--patterns", "--vllm-version", "--color")
+WITH_VALUE = (
+    "-o",
+    "--output",
+    "--format",
+    "--as",
+    "--context",
+    "--ignore",
+    "--patterns",
+    "--vllm-version",
+    "--color",
+    "--source-from",
+)
 """Options that the next word is the value of, where a subcommand may stand behind them."""
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
 from triage import catalogue
-from triage.cli.options import Parser, add_color, add_patterns
+from triage.cli.options import Parser, add_color, add_patterns, folder
 from triage.cli.streams import (
     EXIT_CANNOT,
     EXIT_STOPPED,
@@ -25,7 +27,7 @@ from triage.cli.streams import (
     write,
 )
 from triage.errors import InputError, UsageError
-from triage.model import Cause, Finding, Report
+from triage.model import Catalogue, Cause, Finding, Location, Report
 from triage.pipeline import (
     FORMATS,
     Options,
@@ -71,6 +73,8 @@ def run(words: Sequence[str]) -> int:
     if failures and not triage.has_input:
         return EXIT_CANNOT
     report = triage.report()
+    if arguments.source or arguments.source_from:
+        report = _with_sources(report, known, arguments.source_from)
     for format, file in outputs:
         if not (arguments.follow and format == "concise" and file is None):  # said already, line by line
             _write_report(report, format, file, arguments)
@@ -79,6 +83,24 @@ def run(words: Sequence[str]) -> int:
     if failures:
         return EXIT_CANNOT
     return EXIT_BY_STATUS[report.status] if arguments.exit_code else 0
+
+
+def _with_sources(report: Report, known: Catalogue, folders: Sequence[Path]) -> Report:
+    """The report with the installed source around each place."""
+    from triage.source.excerpts import excerpt, search_folders
+
+    def lines_of(place: Location) -> list[Mapping[str, int]]:
+        sites = known.sites.inside(place.file) if known.sites is not None else ()
+        return [site.lines for site in sites if site.lines.get(place.version or "") == place.line]
+
+    searched = [*folders, *search_folders()]
+    findings = tuple(
+        replace(finding, excerpt=excerpt(finding.location, searched, lines_of)) if finding.location else finding
+        for finding in report.findings
+    )
+    if any(each.location and not each.excerpt for each in findings if each.role == "root_cause"):
+        say("the source of a place is not installed here in a release that has it: --source-from DIR names where it is")
+    return replace(report, findings=findings)
 
 
 def _read(
@@ -167,6 +189,17 @@ further commands (each has a --help):
     )
     parser.add_argument(
         "--context", metavar="N", type=_count, default=0, help="lines to quote around the one that says it"
+    )
+    parser.add_argument(
+        "--source", action="store_true", help="show the source around each place, from what is installed here"
+    )
+    parser.add_argument(
+        "--source-from",
+        metavar="DIR",
+        action="append",
+        default=[],
+        type=folder,
+        help="the same, from packages in this folder first (site-packages, a checkout); repeatable",
     )
     parser.add_argument("--ignore", metavar="SLUG", action="append", default=[], help="leave a cause out; repeatable")
     parser.add_argument("--last-attempt", action="store_true", help="only the last start of a restart loop")

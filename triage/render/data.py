@@ -66,6 +66,7 @@ def report_object(report: Report) -> dict[str, Any]:
 def finding_object(finding: Finding) -> dict[str, Any]:
     """A finding as a value of dicts, lists, texts and numbers, ready for JSON."""
     record, site, place, frame = finding.record, finding.site, finding.location, finding.vllm_frame
+    part = finding.excerpt
     return {
         "role": finding.role,
         "scope": finding.scope,
@@ -88,6 +89,13 @@ def finding_object(finding: Finding) -> dict[str, Any]:
             "version": place.version,
             "basis": place.basis,
             "url": place.url,
+        },
+        "excerpt": part
+        and {
+            "file": part.file,
+            "version": part.version,
+            "line": part.line,
+            "lines": [[number, text] for number, text in enumerate(part.lines, part.first)],
         },
         "vllm_frame": frame and {"file": frame.file, "line": frame.line, "function": frame.function},
         "candidates": finding.candidates,

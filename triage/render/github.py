@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from triage.model import Finding, Report
-from triage.render import words
+from triage.render import where, words
 from triage.render.options import Options
 from triage.render.visible import flat, phrase
 
@@ -52,7 +52,7 @@ def _annotation(report: Report, finding: Finding, options: Options) -> str:
     body = [f"{label}: {title}", f"at {words.place_of(finding)}, {words.release_of(words.run_of(report, finding))}"]
     for name, text in (
         ("why", words.why_of(finding) if is_root else flat(finding.why or "", words.PROSE)),
-        ("where", words.where_of(finding)),
+        ("where", where.where_of(finding)),
         ("note", words.joined(words.notes_of(finding)) if is_root else ""),
     ):
         if text:

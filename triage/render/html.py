@@ -9,7 +9,7 @@ import re
 from html import escape
 
 from triage.model import Finding, Fix, Report
-from triage.render import words
+from triage.render import trackers, where, words
 from triage.render.options import Options
 from triage.render.visible import excerpt, flat, phrase, visible
 
@@ -102,11 +102,14 @@ def _cause(report: Report, finding: Finding, context: int) -> list[str]:
     out = ["<section>", f'<h2><span class="label">{label}:</span> {title}</h2>', "<dl>"]
     out += [f"<dt>{name}</dt><dd>{shown}</dd>" for name, shown in _facts(report, finding) if shown]
     out += ["</dl>", _quoted(finding, context)]
-    report_to = "" if finding.record is not None else words.report_of(finding)
+    report_to = "" if finding.record is not None else trackers.report_of(finding)
     notes = words.joined(words.notes_of(finding))
     for name, text in (("Why", words.why_of(finding)), ("Note", notes), ("Report", report_to)):
         if text:
             out.append(f"<p><strong>{name}:</strong> {_prose(text)}</p>")
+    if source := where.source_of(finding):
+        lines = "\n".join(escape(f"{mark} {number} | {line}") for number, mark, line in source)
+        out += [f"<p><strong>Source:</strong> {escape(where.source_title(finding))}</p>", f"<pre>{lines}</pre>"]
     out.append("</section>")
     for number, fix in enumerate(finding.fixes, 1):
         out += ["<section>", *_fix(number, fix), "</section>"]
@@ -130,10 +133,10 @@ def _facts(report: Report, finding: Finding) -> list[tuple[str, str]]:
 
 
 def _where(finding: Finding) -> str:
-    place, text = finding.location, words.where_of(finding)
+    place, text = finding.location, where.where_of(finding)
     if place is None:
         return escape(text)
-    spot = words.at(place.file, place.line, None)
+    spot = where.at(place.file, place.line, None)
     shown = _code(spot)
     if place.url and _URL.fullmatch(place.url):
         shown = f'<a href="{escape(place.url)}" rel="noreferrer">{shown}</a>'

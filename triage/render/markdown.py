@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from triage.model import Finding, Fix, Report
-from triage.render import words
+from triage.render import where, words
 from triage.render.options import Options
 from triage.render.visible import excerpt, flat, phrase, visible
 
@@ -156,6 +156,9 @@ def _cause(report: Report, finding: Finding, fixes: int, context: int) -> list[s
     notes = words.joined(words.notes_of(finding))
     if notes:
         lines += ["", f"**Note:** {prose(notes)}"]
+    if source := where.source_of(finding):
+        shown = [f"{mark} {number} | {line}" for number, mark, line in source]
+        lines += ["", f"**Source:** {escaped(where.source_title(finding))}", "", *fenced(shown, "text")]
     for number, fix in enumerate(finding.fixes[:fixes], 1):
         lines += ["", *_fix(number, fix)]
     rest = finding.fixes[fixes:]
@@ -183,10 +186,10 @@ def _facts(report: Report, finding: Finding) -> list[tuple[str, str]]:
 
 def _where(finding: Finding) -> str:
     place = finding.location
-    text = words.where_of(finding)
+    text = where.where_of(finding)
     if place is None:
         return escaped(text)
-    spot = words.at(place.file, place.line, None)
+    spot = where.at(place.file, place.line, None)
     shown = code(spot)
     if place.url and _URL.fullmatch(place.url):
         shown = f"[{shown}]({place.url})"

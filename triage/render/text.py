@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from triage.model import Finding, Fix, Report
-from triage.render import words
+from triage.render import trackers, where, words
 from triage.render.concise import concise_line
 from triage.render.options import Options
 from triage.render.page import Page
@@ -82,11 +82,12 @@ def _cause(report: Report, finding: Finding, options: Options, budget: int) -> P
     page.blank()
     for label, text in (
         ("why", words.why_of(finding)),
-        ("where", words.where_of(finding)),
+        ("where", where.where_of(finding)),
         ("note", words.joined(words.notes_of(finding))),
     ):
         if text:
             _labelled(page, label, text)
+    _source(page, finding)
     page.blank()
     ending = _ending(finding, options)
     page.extend(_fixes(finding, options, budget - len(page.lines) - len(ending.lines)))
@@ -164,6 +165,16 @@ def _quote(page: Page, finding: Finding, options: Options) -> None:
         page.quote(shown, excerpt(line.strip(), finding.message, limit), len(number))
 
 
+def _source(page: Page, finding: Finding) -> None:
+    """The installed source around the place, the line that raises marked."""
+    lines = where.source_of(finding)
+    if not lines:
+        return
+    _labelled(page, "source", where.source_title(finding))
+    for number, mark, line in lines:
+        page.verbatim(f"{' ' * _COLUMN}{mark} {number} | {line}", style="bold" if mark.strip() else "dim")
+
+
 def _labelled(page: Page, label: str, text: str, style: str = "bold blue") -> None:
     line = Text()
     line.append(label.ljust(_COLUMN), style=style)
@@ -238,7 +249,7 @@ def _ending(finding: Finding, options: Options) -> Page:
         return page
     for number, near in enumerate(finding.near[:3]):
         _labelled(page, "" if number else "near", flat(near, words.TITLE))
-    _labelled(page, "report", words.report_of(finding))
+    _labelled(page, "report", trackers.report_of(finding))
     return page
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from triage.model import Finding, Fix, Location, Report, Role, Run, Scalar
+from triage.model import Finding, Fix, Report, Role, Run, Scalar
 from triage.render.visible import flat, is_plain, phrase, visible
 
 TITLE = 240
@@ -13,33 +13,6 @@ PROSE = 420
 COMMAND = 32_000
 
 UNRECOGNISED = "unrecognised"
-
-_TRACKERS = {
-    "vllm": "vllm-project/vllm",
-    "torch": "pytorch/pytorch",
-    "transformers": "huggingface/transformers",
-    "huggingface_hub": "huggingface/huggingface_hub",
-    "tokenizers": "huggingface/tokenizers",
-    "safetensors": "huggingface/safetensors",
-    "accelerate": "huggingface/accelerate",
-    "ray": "ray-project/ray",
-    "triton": "triton-lang/triton",
-    "flashinfer": "flashinfer-ai/flashinfer",
-    "flash_attn": "Dao-AILab/flash-attention",
-    "xformers": "facebookresearch/xformers",
-    "xgrammar": "mlc-ai/xgrammar",
-    "compressed_tensors": "neuralmagic/compressed-tensors",
-    "bitsandbytes": "bitsandbytes-foundation/bitsandbytes",
-    "mistral_common": "mistralai/mistral-common",
-    "pydantic": "pydantic/pydantic",
-    "pydantic_core": "pydantic/pydantic",
-    "fastapi": "fastapi/fastapi",
-    "uvicorn": "encode/uvicorn",
-    "aiohttp": "aio-libs/aiohttp",
-    "numpy": "numpy/numpy",
-    "lmcache": "LMCache/LMCache",
-    "openai": "openai/openai-python",
-}
 """Packages that errors in logs of vLLM come from, and the repositories that keep their issues."""
 
 _SAFETY = {"safe": "safe", "changes_behaviour": "changes behaviour", "needs_judgement": "needs judgement"}
@@ -130,36 +103,6 @@ def seen_of(finding: Finding) -> str:
     return f"seen {finding.count} times" + (f" ({' to '.join(span)})" if span else "")
 
 
-def basis_of(location: Location) -> str:
-    """Where the place is from: the log (a traceback, a logger's prefix), or the catalogue for which release."""
-    if location.basis == "traceback":
-        return "from the log"
-    return f"catalogue for {visible(location.version, 60)}" if location.version else "catalogue; release unknown"
-
-
-def at(file: str, line: int, function: str | None) -> str:
-    """``vllm/config/scheduler.py:332 in SchedulerConfig.verify``."""
-    return f"{visible(file, NAME)}:{line}" + (f" in {visible(function, NAME)}" if function else "")
-
-
-def where_of(finding: Finding) -> str:
-    """Where the message is raised and how that is known; empty where nothing is known."""
-    place, frame = finding.location, finding.vllm_frame
-    called = ""
-    if frame is not None and (place is None or (frame.file, frame.line) != (place.file, place.line)):
-        called = at(frame.file, frame.line, frame.function)
-    if place is not None:
-        own = f"{at(place.file, place.line, place.function)} ({basis_of(place)})"
-        return f"{own}, reached from {called}" if called else own
-    if called:
-        return f"{called} (from the log; the innermost place in vLLM)"
-    if finding.candidates:
-        some = ", ".join(visible(each, NAME) for each in finding.candidates[:4])
-        more = f" and {len(finding.candidates) - 4} more" if len(finding.candidates) > 4 else ""
-        return f"one of {some}{more} (catalogue; release unknown)"
-    return ""
-
-
 def why_of(finding: Finding) -> str:
     """What the failure means; for an error without a record, that no record knows it."""
     if finding.cause:
@@ -169,26 +112,6 @@ def why_of(finding: Finding) -> str:
     if finding.site is not None:
         return "no record explains this message, so no cause is named; only its place in the sources is known"
     return "no record knows this message, so no cause is named"
-
-
-def package_of(finding: Finding) -> str | None:
-    """The package that raised or logged an error, as far as its place or its class tells; None where neither does."""
-    if finding.site is not None:
-        return finding.site.file.partition("/")[0]
-    if finding.location is not None:
-        package = finding.location.file.partition("/")[0]
-        return package if package in _TRACKERS else None
-    package = (finding.exception_class or "").partition(".")[0]
-    return package if package in _TRACKERS else None
-
-
-def report_of(finding: Finding) -> str:
-    """Where an error that no record knows may be asked about: its package's issues, where the package is known."""
-    package = package_of(finding)
-    names = [name for name in dict.fromkeys((package, "vllm" if finding.vllm_frame else None)) if name in _TRACKERS]
-    places = " and ".join(f"https://github.com/{_TRACKERS[name]}/issues" for name in names if name)
-    attach = "attach what `vllm-triage --format markdown` writes (secrets, hosts, addresses and user names taken out)"
-    return f"look for it in {places}; to open an issue, {attach}" if places else f"to ask about it, {attach}"
 
 
 def sentences(text: str, limit: int = PROSE) -> str:

@@ -173,6 +173,19 @@ def _folder(path: Path, version: str | None = None) -> Package:
     return _package(metadata.get("name", name), version or metadata.get("version"), files)
 
 
+def version_beside(root: Path, name: str) -> str | None:
+    """The version of a package in a folder of packages, from its metadata or its own source; None where none says it.
+
+    Args:
+        root: the folder (``site-packages``, a checkout).
+        name: the package's folder in it.
+    """
+    if version := _metadata_beside(root, name).get("version"):
+        return version
+    files = {f"{name}/{each}": Member((root / name / each).read_bytes) for each in VERSION_FILES}
+    return _said_version({file: member for file, member in files.items() if (root / file).is_file()})
+
+
 def _metadata_beside(root: Path, name: str) -> dict[str, str]:
     """Name and version from the metadata folder that was installed beside a package."""
     for kind in ("dist-info", "egg-info"):
