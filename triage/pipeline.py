@@ -520,6 +520,16 @@ def present(report: Report, format: str, options: render.Options, *, redacted: b
     return render.render(report, format, options)
 
 
+def shareable(report: Report) -> Report:
+    """The report without secrets, addresses, hosts and user names."""
+    return redact.redact(report, private=True)
+
+
+def present_issue(report: Report, finding: Finding | None, program: str, *, wrong: bool) -> str:
+    """The text of a bug report; see :func:`triage.render.issue.render_issue`. The report is made shareable before."""
+    return render.render_issue(report, finding, program, wrong=wrong)
+
+
 def present_finding(finding: Finding, *, redacted: bool = True) -> str:
     """One finding as a line of JSON, as it comes."""
     return render.render_finding(_alone(finding, redacted).findings[0]) + "\n"

@@ -1,5 +1,6 @@
 """The catalogue of causes: record schema, loading, templates, pages, explanations, checks."""
 
+from triage.catalogue.draft import draft
 from triage.catalogue.explain import as_json, as_page, as_text
 from triage.catalogue.learned import DATA_VARIABLE, data_folder, learned_files
 from triage.catalogue.lint import Problem, lint
@@ -15,6 +16,7 @@ __all__ = [
     "as_text",
     "bundled_patterns",
     "data_folder",
+    "draft",
     "find",
     "learned_files",
     "lint",

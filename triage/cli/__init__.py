@@ -15,6 +15,7 @@ SUBCOMMANDS = {
     "list": ("triage.cli.find", "run_list"),
     "lint": ("triage.cli.lint", "run"),
     "learn": ("triage.cli.learn", "run"),
+    "draft": ("triage.cli.draft", "run"),
 }
 """First words that are subcommands; ``./explain`` reads a file of that name."""
 

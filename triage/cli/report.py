@@ -115,7 +115,7 @@ def _read(
         if stopper.stopped:
             break
         try:
-            for finding in triage.read(_open(path), stopper):
+            for finding in triage.read(open_input(path), stopper):
                 live(finding)
         except InputError as failure:
             failures.append(failure)
@@ -137,7 +137,7 @@ def _follow(
     sources: list[Source] = []
     for path in paths:
         try:
-            sources.append(_open(path))
+            sources.append(open_input(path))
         except InputError as failure:
             failures.append(failure)
     for unreadable in failures:
@@ -151,7 +151,7 @@ def _follow(
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="vllm-triage",
-        usage="vllm-triage [FILE|DIR|- ...] [options]\n       vllm-triage explain|search|list|lint|learn --help",
+        usage="vllm-triage [FILE|DIR|- ...] [options]\n       vllm-triage explain|search|list|lint|learn|draft --help",
         description="Read a vLLM log and print the root cause, where it was raised, and commands that fix it.",
         epilog="""\
 With no FILE the log is read from standard input: kubectl logs POD | vllm-triage
@@ -161,7 +161,8 @@ further commands (each has a --help):
   vllm-triage search WORDS             look for causes by words, flags or tags
   vllm-triage list                     all causes, or those of an area or tag
   vllm-triage lint DIR                 check records of your own
-  vllm-triage learn PACKAGE            read the messages of a package: a plugin, a nightly, torch""",
+  vllm-triage learn PACKAGE            read the messages of a package: a plugin, a nightly, torch
+  vllm-triage draft [FILE]             a record, or a bug report, of an error that no record knows""",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -204,7 +205,7 @@ further commands (each has a --help):
     parser.add_argument("--ignore", metavar="SLUG", action="append", default=[], help="leave a cause out; repeatable")
     parser.add_argument("--last-attempt", action="store_true", help="only the last start of a restart loop")
     add_patterns(parser)
-    parser.add_argument("--vllm-version", metavar="V", type=_release, help="the release, when the log does not show it")
+    parser.add_argument("--vllm-version", metavar="V", type=release, help="the release, when the log does not show it")
     parser.add_argument("--follow", action="store_true", help="report findings as they come")
     parser.add_argument(
         "--exit-code",
@@ -234,7 +235,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _release(text: str) -> str:
+def release(text: str) -> str:
+    """A release named on the command line, as it is written in the catalogue.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
     try:
         return str(Version(text.removeprefix("v")))
     except InvalidVersion:
@@ -305,7 +311,12 @@ def _paths(names: Sequence[str], failures: list[InputError]) -> Iterator[str]:
             failures.append(failure)
 
 
-def _open(path: str) -> Source:
+def open_input(path: str) -> Source:
+    """Open an input; ``-`` is standard input.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     if path != "-":
         return open_source(path)
     if sys.stdin is None or sys.stdin.closed:

@@ -11,6 +11,7 @@ from triage.render.concise import render_concise
 from triage.render.data import SCHEMA_ID, render_end, render_finding, render_json, render_jsonl
 from triage.render.github import render_github
 from triage.render.html import render_html
+from triage.render.issue import render_issue
 from triage.render.markdown import render_markdown
 from triage.render.options import Options
 from triage.render.schema import schema
@@ -32,7 +33,17 @@ _RENDERERS: Mapping[str, Callable[[Report, Options], str]] = MappingProxyType(
 FORMATS: tuple[str, ...] = tuple(_RENDERERS)
 """The names of the formats, the default one first."""
 
-__all__ = ["FORMATS", "SCHEMA_ID", "Options", "render", "render_end", "render_finding", "schema", "visible"]
+__all__ = [
+    "FORMATS",
+    "SCHEMA_ID",
+    "Options",
+    "render",
+    "render_end",
+    "render_finding",
+    "render_issue",
+    "schema",
+    "visible",
+]
 
 
 def render(report: Report, format: str, options: Options | None = None) -> str:
