@@ -52,14 +52,10 @@ def test_a_draft_recognises_the_message_with_other_values(
 
 def test_a_draft_of_a_known_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where the index has the message the template is that of the sources, with its place."""
-    (tmp_path / "a.log").write_text(
-        "ValueError: Unsupported multi-modal encoder attention backend for CUDA: acme.Belt.\n"
-    )
+    (tmp_path / "a.log").write_text("ValueError: Cannot find any of ['belts'] in the model's quantization config.\n")
     assert cli.main(["draft", str(tmp_path / "a.log")]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert record["errorMessage"] == (
-        "Unsupported multi-modal encoder attention backend for CUDA: {self.attn_backend}."
-    )
+    assert record["errorMessage"] == ("Cannot find any of {keys} in the model's quantization config.")
     assert record["filePath"].startswith("vllm/")
     assert record["githubUrl"].endswith(f"{record['filePath']}#L{record['lineNumber']}")
 
