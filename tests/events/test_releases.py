@@ -22,7 +22,7 @@ VERSION_LINE = regex.compile(
 )
 """What a log states its version in."""
 
-RIGHT_SHARE = 0.8
+RIGHT_SHARE = 0.95
 """The share of genuine logs with two statements or more whose release must be told without their banner."""
 
 RELEASES = (("0.10.2",), ("0.11.0",), ("0.11.1", "0.11.2"), ("0.12.0",))
@@ -149,10 +149,16 @@ def test_frames_count_from_any_installation(records: Read, file: str) -> None:
 
 
 def test_frames_count_less_than_statements(records: Read) -> None:
-    """A function has many lines, so that a line of another release fits easily: one frame and one statement settle
-    nothing."""
-    assert guess([*said("model.py:547 Resolved x"), *records(traceback(20))]) is None
+    """A function has many lines, so that a line of another release fits easily: two frames settle nothing, a frame
+    beside a statement does."""
     assert guess(records(traceback(20, 21))) is None
+    assert guess([*said("model.py:547 Resolved x"), *records(traceback(20))]) == "0.11.0"
+
+
+def test_frames_count_without_head_or_end_of_their_traceback(records: Read) -> None:
+    """A log that begins or stops inside a traceback shows frames, though no exception."""
+    frames = "".join(traceback(20, 21).splitlines(keepends=True)[1:-1])
+    assert guess([*said("model.py:547 Resolved x"), *records(frames)]) == "0.11.0"
 
 
 def test_frame_elsewhere_speaks_against_the_release(records: Read) -> None:

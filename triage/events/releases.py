@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from triage.events import shapes
 from triage.model import Event, Record, ReleaseMark
+
+_FRAME = '", line '
 
 STATEMENT_WEIGHT = 2
 """What the line of a log statement counts: one number, and hardly ever the same in another release."""
@@ -17,8 +20,8 @@ STATEMENT_WEIGHT = 2
 FRAME_WEIGHT = 1
 """What the line of a frame counts: a function has many lines, so another release's may fit by chance."""
 
-MIN_WEIGHT = 4
-"""What must agree on a release: two log statements, or one and two frames. One alone may be a fork's by chance."""
+MIN_WEIGHT = 3
+"""What must agree on a release: a statement and another place, or three frames. One place may be a fork's by chance."""
 
 WEIGHT_FOR_EACH_OTHER = 16
 """What must agree for each place that does not: of eight statements one may be damaged, more is another build."""
@@ -55,7 +58,12 @@ class ReleaseGuess:
         return following
 
     def observe(self, record: Record) -> None:
-        """Take a record; most cost one look."""
+        """Take a record; most cost one look.
+
+        Frames count as they come by: of a traceback whose head or end the input lacks no event is made.
+        """
+        if _FRAME in record.text and (frame := shapes.FRAME.fullmatch(record.text)) is not None:
+            self._pass(frame["file"], frame["function"], int(frame["line"]))
         if record.logger_file is None or record.logger_line is None:
             return
         # At level DEBUG a path stands before the name, and Markdown turns "__init__" into "**init**".
@@ -66,13 +74,10 @@ class ReleaseGuess:
                 return
 
     def observe_event(self, event: Event) -> None:
-        """Take the frames of an event's exceptions."""
+        """Take the frames of an event's exceptions, however they were printed."""
         for raised in event.raised:
             for frame in raised.frames:
-                function = frame.function or ""
-                mark = self._passed.get((_package_relative(frame.file), function))
-                if mark is not None:
-                    self._note(mark, function, frame.line, FRAME_WEIGHT)
+                self._pass(frame.file, frame.function, frame.line)
 
     def guess(self) -> str | None:
         """The release that the evidence settles on, None where it does not.
@@ -94,6 +99,11 @@ class ReleaseGuess:
         release = settled[0][-1]
         others = len(self._places) - agreeing[release]
         return release if others * WEIGHT_FOR_EACH_OTHER <= most else None
+
+    def _pass(self, file: str, function: str | None, line: int) -> None:
+        mark = self._passed.get((_package_relative(file), function or ""))
+        if mark is not None:
+            self._note(mark, function or "", line, FRAME_WEIGHT)
 
     def _note(self, mark: ReleaseMark, name: str, line: int, weight: int) -> None:
         place = (mark.file, name, line)

@@ -1,4 +1,4 @@
-"""Lines that stand on one line because nothing ended the first: progress bars, and breaks that a web form wrote out.
+"""Lines that stand on one line because nothing ended the first: progress bars, breaks that a form wrote out or dropped.
 
 A bar is redrawn without a line end, so what a process logs next stands right behind it. The bar is split off where
 something plainly begins behind it; text that only looks like a bar keeps to itself.
@@ -26,16 +26,39 @@ _BEGINS = regex.compile(
 )
 _BREAK = regex.compile(r"<br ?/?>|</?(?:pre|code|details)>|</?(?:div|p|li|tr|td)(?: [^<>]{0,300})?>", regex.IGNORECASE)
 _INLINE = regex.compile(r"</?(?:span|a|b|i|em|strong|font|mark)(?: [^<>]{0,300})?>", regex.IGNORECASE)
+_TAG = regex.compile(r"\([A-Za-z][\w:.-]*(?: [A-Z]+\d+)*(?: rank=\d+)?,? pid=\d+(?:, ip=[\w.:-]+)?\)")
+
+TAG_WITHIN = 200
+"""Characters of a line that its first process tag stands within."""
+
+TAGS_AT_LEAST = 3
+"""How often a line holds the tag that it begins with, where its breaks were dropped."""
 
 
 def unbroken(text: str) -> list[str]:
-    """Split a line at the breaks that a web form or page wrote out (``<br>``); the line itself in most cases."""
+    """Split a line at the breaks that a web form or page wrote out (``<br>``); the line itself in most cases.
+
+    Breaks that were dropped show where every line began with the same process tag: ``(APIServer pid=1) a(APIServer
+    pid=1) b``.
+    """
+    if text.count(" pid=") >= TAGS_AT_LEAST and len(parts := _at_tags(text)) > 1:
+        return parts
     if "<" not in text:
         return [text]
     text = untagged(text)
     if not _BREAK.search(text):
         return [text]
     return [part for part in _BREAK.split(text, maxsplit=PIECES_LIMIT) if part.strip()] or [""]
+
+
+def _at_tags(text: str) -> list[str]:
+    tag = _TAG.search(text, 0, TAG_WITHIN)
+    if tag is None or text.count(tag[0]) < TAGS_AT_LEAST:
+        return [text]
+    head, *parts = text.split(tag[0], maxsplit=PIECES_LIMIT)
+    if parts[0].isspace():  # relays that put the same tag around each other
+        return [text]
+    return [f"{head}{tag[0]}{part}" for part in parts]
 
 
 def untagged(text: str) -> str:
