@@ -4,8 +4,9 @@
 message is raised into the records;
 ``flags --out patterns/flags/vllm.json 0.33.0=DIR ...`` adds the flags, configuration fields and variables of releases;
 ``marks --out patterns/releases/vllm.json 0.33.0=DIR ...`` writes the lines that tell the releases apart;
-``index --out patterns/sites/vllm.jsonl 0.33.0=DIR ...`` adds releases to the index of all messages. DIR holds the
-release's ``vllm`` folder, as a wheel or a checkout has it.
+``index --out patterns/sites/vllm.jsonl 0.33.0=DIR ...`` adds releases to the index of all messages;
+``coverage --index patterns/sites/vllm.jsonl --records patterns/causes --readme README.md`` writes how much of each
+release is known. DIR holds the release's ``vllm`` folder, as a wheel or a checkout has it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+import orjson
 from packaging.version import InvalidVersion, Version
 
 from triage.errors import TriageError, UsageError
+from triage.source import coverage
 from triage.source.flag_file import Known, dump_known, load_known, read_release
 from triage.source.index import SiteReader, dump_index, load_index, merge
 from triage.source.locate import RecordFile, Wanted, collect, locate_indexed, locate_release
@@ -45,10 +48,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     marks.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
     index = commands.add_parser("index", help="add the messages of releases to the index")
     index.add_argument("--out", type=Path, required=True, metavar="FILE", help="index to add to, or to begin")
+    covering = commands.add_parser("coverage", help="write the table of what is known of each release")
+    covering.add_argument("--index", type=Path, required=True, metavar="FILE", help="the index of messages")
+    covering.add_argument("--records", type=Path, required=True, metavar="DIR", help="folder of record files")
+    covering.add_argument("--readme", type=Path, required=True, metavar="FILE", help="file that has a place for it")
     for command in (locating, flags, marks, index):
         command.add_argument("releases", nargs="*", metavar="RELEASE=ROOT", help="a release and its unpacked package")
     args = parser.parse_args(argv)
     try:
+        if args.command == "coverage":
+            _coverage(args.index, args.records, args.readme)
+            return 0
         releases = _releases(args.releases)
         if not releases and not getattr(args, "index", None):
             raise UsageError("there is nothing to read", "write RELEASE=ROOT, as in 0.33.0=/unpacked/wheel")
@@ -134,6 +144,12 @@ def _index(out: Path, releases: dict[str, Path]) -> None:
         have = sorted({*have, release}, key=Version)
         out.write_bytes(dump_index("vllm", have, known))
         print(f"{release}: {len(sites)} sites, {len(known)} in the index")
+
+
+def _coverage(index: Path, records: Path, readme: Path) -> None:
+    causes = [orjson.loads(path.read_bytes())["triage"] for path in sorted(records.rglob("*.json"))]
+    made = coverage.table(*load_index(index.read_bytes()), causes)
+    readme.write_text(coverage.put(readme.read_text(encoding="utf-8"), made), encoding="utf-8")
 
 
 def _reporter(release: str) -> Callable[[str, str], None]:
