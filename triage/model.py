@@ -257,12 +257,14 @@ class When:
 class Mistake:
     """What a message complains of in the command line, so that its fix can be worked out of the release's flags.
 
-    problem: "unknown_flag", "choice" (a value that is none of those allowed), or "unknown_key" (of a JSON value, whose
-    class flag names); flag, value, choices: the captures that hold them.
+    problem: "unknown_flag", "choice" (a value that is none of those allowed), "number", "json" (a value that is none),
+    "limit" (a value outside its limits), or "unknown_key" (of a JSON value, whose class flag names); flag, field,
+    value, choices: the captures that hold them. Where the message names a field, flag holds its class.
     """
 
-    problem: Literal["unknown_flag", "choice", "unknown_key"]
+    problem: Literal["unknown_flag", "choice", "number", "json", "limit", "unknown_key"]
     flag: str
+    field: str | None = None
     value: str | None = None
     choices: str | None = None
 

@@ -190,10 +190,18 @@ def test_recipes_for_other_releases_are_absent(version: str | None, titles: list
 
 
 @pytest.mark.parametrize(
-    ("version", "title"), [("0.5.0", "a"), ("0.8.0", "a"), ("0.11.0", "b"), ("0.33.0", "b"), (None, "a (vLLM ==0.8.*)")]
+    ("version", "title"),
+    [
+        ("0.5.0", "a (vLLM ==0.8.*)"),
+        ("0.8.0", "a"),
+        ("0.11.0", "b"),
+        ("0.33.0", "b (vLLM >=0.11,<0.12)"),
+        (None, "a (vLLM ==0.8.*)"),
+    ],
 )
 def test_nearest_recipe_where_none_applies(version: str | None, title: str) -> None:
-    """A message that is there proves its check: the recipes of the nearest release are shown, rather than none."""
+    """A message that is there proves its check: the recipes of the nearest release are shown, rather than none,
+    and say which they are for."""
     one = FixRecipe(title="a", steps=("x",), versions="==0.8.*")
     other = FixRecipe(title="b", steps=("x",), versions=">=0.11,<0.12")
     nothing = FixRecipe(title="c", unset=("--enforce-eager",), versions=">=0.30")

@@ -11,6 +11,7 @@ import pytest
 from triage.catalogue.load import load
 from triage.diagnose.fixes import release_of
 from triage.diagnose.mistakes import closest, translated
+from triage.diagnose.numerals import json_meant, number_meant
 from triage.model import FixRecipe, Report
 
 Diagnose = Callable[..., Report]
@@ -128,6 +129,87 @@ CASES = (
         "vllm serve acme/m --kv-cache-dtype fp8",
     ),
     Case(
+        "JSON whose quotes the shell took",
+        "0.32.0",
+        "vllm serve acme/m --compilation-config {mode:3,cudagraph_mode:NONE}",
+        "vllm serve: error: argument --compilation-config/-cc: 1 validation error for CompilationConfig\n"
+        "  Invalid JSON: key must be a string at line 1 column 2 [type=json_invalid, "
+        "input_value='{mode:3,cudagraph_mode:NONE}', input_type=str]\n"
+        "    For further information visit https://errors.pydantic.dev/2.14/v/json_invalid",
+        {"--compilation-config": '{"mode": 3, "cudagraph_mode": "NONE"}'},
+        (),
+        'vllm serve acme/m --compilation-config \'{"mode": 3, "cudagraph_mode": "NONE"}\'',
+    ),
+    Case(
+        "a value outside its limits",
+        "0.32.0",
+        "vllm serve acme/m --tensor-parallel-size 0",
+        "pydantic_core._pydantic_core.ValidationError: 1 validation error for ParallelConfig\ntensor_parallel_size\n"
+        "  Input should be greater than or equal to 1 [type=greater_than_equal, input_value=0, input_type=int]\n"
+        "    For further information visit https://errors.pydantic.dev/2.14/v/greater_than_equal",
+        {},
+        ("--tensor-parallel-size",),
+        "vllm serve acme/m",
+    ),
+    Case(
+        "a word of a class, misspelt",
+        "0.32.0",
+        'vllm serve acme/m --speculative-config \'{"method": "ngrams", "num_speculative_tokens": 2}\'',
+        "pydantic_core._pydantic_core.ValidationError: 1 validation error for SpeculativeConfig\nmethod\n"
+        "  Input should be 'ngram', 'medusa', 'mlp_speculator' or 'suffix' [type=literal_error, input_value='ngrams', "
+        "input_type=str]\n    For further information visit https://errors.pydantic.dev/2.14/v/literal_error",
+        {"--speculative-config.method": "ngram"},
+        (),
+        'vllm serve acme/m --speculative-config \'{"method": "ngram", "num_speculative_tokens": 2}\'',
+    ),
+    Case(
+        "a number with separators",
+        "0.9.2",
+        "vllm serve acme/m --max-num-seqs 1,024",
+        "vllm: error: argument --max-num-seqs: invalid int value: '1,024'",
+        {"--max-num-seqs": 1024},
+        (),
+        "vllm serve acme/m --max-num-seqs 1024",
+    ),
+    Case(
+        "a percentage",
+        "0.32.0",
+        "vllm serve acme/m --gpu-memory-utilization 90%",
+        "vllm serve: error: argument --gpu-memory-utilization/-gmu: invalid float value: '90%'",
+        {"--gpu-memory-utilization": 0.9},
+        (),
+        "vllm serve acme/m --gpu-memory-utilization 0.9",
+    ),
+    Case(
+        "a word for the default",
+        "0.13.0",
+        "vllm serve acme/m --max-model-len auto",
+        "vllm serve: error: argument --max-model-len: invalid human_readable_int value: 'auto'",
+        {},
+        ("--max-model-len",),
+        "vllm serve acme/m",
+        says="'auto' is no number",
+    ),
+    Case(
+        "an empty value",
+        "0.11.0",
+        "vllm serve acme/m --port ''",
+        "vllm serve: error: argument --port: invalid int value: ''",
+        {},
+        ("--port",),
+        "vllm serve acme/m",
+        says="an empty value is no number",
+    ),
+    Case(
+        "GiB of host memory",
+        "0.10.2",
+        "vllm serve acme/m --cpu-offload-gb 16GiB",
+        "vllm serve: error: argument --cpu-offload-gb: invalid float value: '16GiB'",
+        {"--cpu-offload-gb": 16.0},
+        (),
+        says="16GiB read as 16.0",
+    ),
+    Case(
         "a misspelt key of a JSON value",
         "0.32.0",
         'vllm serve acme/m --compilation-config \'{"cudagraph_mod": "NONE", "mode": 0}\'',
@@ -153,6 +235,50 @@ def test_the_right_form_is_worked_out(diagnose: Diagnose, case: Case) -> None:
     if case.last_line is not None:
         assert fix.commands[-1] == case.last_line
     assert case.says in fix.tradeoff
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "meant"),
+    [
+        ("32,768", "int", (32768, True)),
+        ("1 048 576", "count", (1048576, True)),
+        ("8192.0", "int", (8192, True)),
+        ("1e4", "int", (10000, True)),
+        ("'8000'", "int", (8000, True)),
+        ("32k", "int", (32000, False)),
+        ("32K", "count", (32768, False)),
+        ("0,95", "float", (0.95, True)),
+        ("95 %", "float", (0.95, True)),
+        ("50%", "int", None),
+        ("0.5", "int", None),
+        ("16GiB", "int", None),
+        ("high", "float", None),
+        ("-5", "int", None),
+        ("$PORT", "int", None),
+        ("1" * 400, "int", None),
+    ],
+)
+def test_number_meant(text: str, kind: str, meant: tuple[float, bool] | None) -> None:
+    """What can stand for one number only is that number; a suffix is a reading, anything else is none."""
+    assert number_meant(text, kind) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("{level:3}", '{"level": 3}'),
+        ("{method: ngram, nested: {a: [x, true]}}", '{"method": "ngram", "nested": {"a": ["x", true]}}'),
+        ("{'level': 3, 'on': True}", '{"level": 3, "on": true}'),
+        ("{model:acme/draft-1.5,n:3}", '{"model": "acme/draft-1.5", "n": 3}'),
+        ("{level:", None),
+        ("image=2", None),
+        ("{}", None),
+        ("{a:b c}", None),
+    ],
+)
+def test_json_meant(text: str, meant: str | None) -> None:
+    """Words without quotes get them, Python's form becomes JSON; what is cut or no object stays unknown."""
+    assert json_meant(text) == meant
 
 
 @pytest.mark.parametrize("unknown", ["--frobnicate-rate 3", "serve acme/m", "--x"])

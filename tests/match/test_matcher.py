@@ -97,3 +97,11 @@ def test_a_pattern_that_takes_too_long_is_said() -> None:
     assert matcher.matches(Statement(event, line.text, None, None, event.records)) == []
     (limit,) = matcher.limits
     assert limit.startswith("the messagePattern of records/slow.json took more than 0.2 s")
+
+
+def test_a_word_that_goes_on_in_a_hole_is_no_key() -> None:
+    """Where the template's long word is part of a longer one in the text, its other words find it."""
+    grown = cause("grown", "{operator}GetWorkspaceSize not in {library}, or {other}not found.")
+    assert slugs(
+        [grown, GENERAL], statement("aclnnAddGetWorkspaceSize not in libopapi.so, or libopapi.sonot found.")
+    ) == ["grown"]

@@ -11,7 +11,7 @@ from triage.catalogue.fields import Fields
 from triage.model import CaptureSpec, CauseSite, FixRecipe, Json, Mistake, Owner, Role, Safety, Scope, When
 
 CaptureType = Literal["int", "float", "str", "message"]
-Problem = Literal["unknown_flag", "choice", "unknown_key"]
+Problem = Literal["unknown_flag", "choice", "number", "json", "limit", "unknown_key"]
 CaptureSource = Literal["hole", "args", "engine", "run", "chain", "near"]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
@@ -64,7 +64,7 @@ FIX_FIELDS: Final = (
     "when",
     "versions",
 )
-MISTAKE_FIELDS: Final = ("problem", "flag", "value", "choices")
+MISTAKE_FIELDS: Final = ("problem", "flag", "field", "value", "choices")
 SITE_FIELDS: Final = ("file", "function", "class", "template", "lines")
 
 _FLAG = re.compile(r"--[A-Za-z0-9][\w.-]*\Z")
@@ -202,7 +202,7 @@ def _mistake(fields: Fields) -> Mistake | None:
     if problem is None or flag is None:
         below.flaw("flag", "a mistake needs its problem and a flag", "name the capture that holds the flag")
         return None
-    return Mistake(problem, flag, below.text("value"), below.text("choices"))
+    return Mistake(problem, flag, below.text("field"), below.text("value"), below.text("choices"))
 
 
 def _fix(fields: Fields) -> FixRecipe:

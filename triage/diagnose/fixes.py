@@ -78,7 +78,9 @@ def work_out(
         if admitted in tried:
             continue
         tried.append(admitted)
-        if fixes := _in_order(_fix(recipe, context) for recipe in admitted):
+        # Of another release, where this one's all are withheld: each says which it is for.
+        shown = [recipe if nearest == version else _labelled(recipe) for recipe in admitted]
+        if fixes := _in_order(_fix(recipe, context) for recipe in shown):
             return fixes
     return _in_general(cause, context.unsaid)
 
@@ -113,12 +115,18 @@ def _fix(recipe: FixRecipe, context: _Context) -> tuple[Fix, bool] | None:
     fix = _applied(recipe, context)
     if fix is None:
         return None
-    if context.release.version is None and recipe.versions:
-        fix = replace(fix, title=f"{fix.title} (vLLM {recipe.versions})")
+    if context.release.version is None:
+        fix = replace(fix, title=_labelled(recipe, fix.title).title)
     drops = bool(recipe.unset) and not (recipe.set or recipe.env or recipe.packages or recipe.steps)
     if not drops or any(is_given(flag, context.facts) for flag in recipe.unset):
         return fix, False
     return replace(fix, title=f"if {' or '.join(recipe.unset)} is set: {fix.title}"), True
+
+
+def _labelled(recipe: FixRecipe, title: str | None = None) -> FixRecipe:
+    """A recipe that says in its title which releases it is for."""
+    title = recipe.title if title is None else title
+    return replace(recipe, title=f"{title} (vLLM {recipe.versions})" if recipe.versions else title)
 
 
 def _applied(recipe: FixRecipe, context: _Context) -> Fix | None:

@@ -11,16 +11,11 @@ from rapidfuzz import fuzz, process
 
 from triage.diagnose.arguments import Release
 from triage.diagnose.flags import flag_name, name_of
+from triage.diagnose.wrong_values import APART, CLOSE, TEXT_LIMIT, braced, constant, corrected, target_of
 from triage.model import FixRecipe, Flag, FlagBook, Mistake, Rename, RunFacts, Scalar
 
 FLAGS_LIMIT = 6
 """Unknown flags of one message that are looked up."""
-
-TEXT_LIMIT = 4000
-"""Characters of a message's list of unknown arguments that are read."""
-
-CLOSE, APART = 86.0, 3.0
-"""How alike, of 100, a misspelt name is to what was meant, and by how much more than to any other."""
 
 SHORTEST = 4
 """Letters of a word that can stand for a longer one."""
@@ -51,9 +46,11 @@ def advised(
     if mistake is None or book is None or not isinstance(flag, str):
         return ()
     options = book.options(release.name or book.newest)
-    if mistake.problem == "choice":
+    if mistake.problem in ("choice", "number", "json", "limit"):
+        fields = book.fields(release.name or book.newest, flag)
+        target = target_of(flag, captures.get(mistake.field or ""), options, fields)
         value, choices = captures.get(mistake.value or ""), captures.get(mistake.choices or "")
-        return tuple(_chosen(flag, str(value), str(choices), options)) if value is not None else ()
+        return tuple(corrected(mistake.problem, target, value, choices, facts)) if target is not None else ()
     if mistake.problem == "unknown_key":
         key = captures.get(mistake.value or "")
         fields = book.fields(release.name or book.newest, flag)
@@ -164,7 +161,7 @@ def _replacement(
         return _in_words(flag, close)
     return FixRecipe(
         title=f"write {close} for {flag}",
-        set={close: _constant(value)},
+        set={close: constant(value)},
         unset=(flag,),
         safety="needs_judgement",
         tradeoff=f"{close} is the flag of this release that {flag} is closest to",
@@ -199,7 +196,7 @@ def _renamed(flag: str, target: str, rename: Rename, given: _Given, release: Rel
     known = release.name is not None
     return FixRecipe(
         title=f"write {target} for {flag}",
-        set={target: _constant(value)},
+        set={target: constant(value)},
         unset=(flag,),
         safety="safe" if known and rename.same else "needs_judgement",
         tradeoff=f"{flag} has that name in {'this release' if known else 'the newest releases'}",
@@ -242,28 +239,6 @@ def _together(parts: list[FixRecipe]) -> FixRecipe:
     )
 
 
-def _chosen(flag: str, value: str, choices: str, options: Mapping[str, Flag]) -> Iterator[FixRecipe]:
-    """The value of a closed list that a misspelt one must mean; the message has the list of the release that runs."""
-    names = [flag_name(part.strip()) for part in flag.split("/")]
-    name = next((each for each in names if each in options), None)
-    if name is None:
-        return
-    wanted = value.strip("'\"")
-    texts = [text.strip(" '\"") for text in choices[:TEXT_LIMIT].split(",")]
-    same = [text for text in texts if _plain(text) == _plain(wanted)]
-    found = process.extract(wanted, texts, scorer=fuzz.ratio, score_cutoff=CLOSE - APART, limit=2)
-    close = [text for text, score, _ in found if score >= CLOSE]
-    if len(found) > 1 and found[0][1] - found[1][1] < APART:
-        close = []
-    for text in (same if len(same) == 1 else close)[:1]:
-        yield FixRecipe(
-            title=f"write {_braced(text)} for {_braced(wanted)}",
-            set={name: {"text": text}},
-            safety="needs_judgement",
-            tradeoff=f"of the values of {name} it is the closest",
-        )
-
-
 def _keyed(
     owner: str, key: str, facts: RunFacts, fields: Mapping[str, Flag], options: Mapping[str, Flag]
 ) -> Iterator[FixRecipe]:
@@ -272,29 +247,14 @@ def _keyed(
     meant = closest(key, fields)
     if meant is None or len(holders) != 1:
         return
-    flag, title = holders[0], f"write {_braced(meant)} for {_braced(key)} in the value of {holders[0]}"
+    flag, title = holders[0], f"write {braced(meant)} for {braced(key)} in the value of {holders[0]}"
     given = facts.args.get(name_of(flag))
     value = given.get(key) if isinstance(given, Mapping) else None
     if isinstance(value, (bool, int, float, str)) and _KEY.fullmatch(key):
-        changes: dict[str, object] = {f"{flag}.{meant}": _constant(value)}
+        changes: dict[str, object] = {f"{flag}.{meant}": constant(value)}
         yield FixRecipe(
             title=title, set=changes, unset=(f"{flag}.{key}",), tradeoff=f"of the keys of {owner} the closest"
         )
     else:
-        step = f"rename the key {_braced(key)} to {_braced(meant)}, in the command or in the file that --config names"
+        step = f"rename the key {braced(key)} to {braced(meant)}, in the command or in the file that --config names"
         yield FixRecipe(title=title, steps=(step,), tradeoff=f"of the keys of {owner} the closest")
-
-
-def _braced(text: str) -> str:
-    """A text for a title, where single braces are expressions."""
-    return text[:80].replace("{", "{{").replace("}", "}}")
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\W_]", "", text).lower()
-
-
-def _constant(value: Scalar) -> object:
-    if isinstance(value, str):
-        return {"text": value}
-    return value

@@ -245,13 +245,17 @@ def _as_pattern_match(found: regex.Match[str], cause: Cause) -> Match:
 
 
 def _words(template: Template) -> set[str]:
-    words: set[str] = set()
-    for part in template.parts:
-        if not isinstance(part, Hole):
-            # A word that touches a hole may go on in it.
-            words.update(word.lower() for word in _WORD.findall(part))
-    long = {word for word in words if len(word) >= 6}
-    return long or words
+    """The words that a text of the template holds: the long ones, where there are any."""
+    whole: set[str] = set()
+    touching: set[str] = set()
+    for place, part in enumerate(template.parts):
+        if isinstance(part, Hole):
+            continue
+        for word in _WORD.finditer(part):
+            # A word that touches a hole may go on in it, and be another word in the text.
+            goes_on = (word.start() == 0 and place > 0) or (word.end() == len(part) and place + 1 < len(template.parts))
+            (touching if goes_on else whole).add(word[0].lower())
+    return {word for word in whole if len(word) >= 6} or whole or touching
 
 
 def _size(template: Template) -> int:
