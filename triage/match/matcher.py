@@ -61,7 +61,7 @@ class Matcher:
         self._patterns = [
             (cause, regex.compile(cause.pattern, regex.DOTALL))
             for cause in catalogue.causes
-            if cause.pattern and not cause.templates
+            if cause.pattern and not cause.record.get("errorMessage")
         ]
         self.limits: set[str] = set()
         self._titles = {index: _skeleton(template) for index, (_, template) in enumerate(entries)}

@@ -41,14 +41,9 @@ def unbroken(text: str) -> list[str]:
     Breaks that were dropped show where every line began with the same process tag: ``(APIServer pid=1) a(APIServer
     pid=1) b``.
     """
-    if text.count(" pid=") >= TAGS_AT_LEAST and len(parts := _at_tags(text)) > 1:
-        return parts
-    if "<" not in text:
-        return [text]
-    text = untagged(text)
-    if not _BREAK.search(text):
-        return [text]
-    return [part for part in _BREAK.split(text, maxsplit=PIECES_LIMIT) if part.strip()] or [""]
+    if "<" in text and _BREAK.search(text := untagged(text)):
+        return [part for part in _BREAK.split(text, maxsplit=PIECES_LIMIT) if part.strip()] or [""]
+    return _at_tags(text) if text.count(" pid=") >= TAGS_AT_LEAST else [text]
 
 
 def _at_tags(text: str) -> list[str]:
