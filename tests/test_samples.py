@@ -23,6 +23,7 @@ from triage.read import strip_ansi
 Diagnose = Callable[..., Report]
 SAMPLES = Path(__file__).parent.parent / "samples"
 POSITIVE = sorted(SAMPLES.glob("*/positive.log"))
+FURTHER = sorted([*SAMPLES.glob("*/positive-*.log"), *SAMPLES.glob("*/near-miss-*.log")])
 REAL = sorted((SAMPLES / "real").glob("*/input.log"))
 HEALTHY = sorted((SAMPLES / "healthy").glob("*/input.log"))
 CAUSES = catalogue.load().causes
@@ -81,6 +82,13 @@ def test_near_miss_does_not_name_the_record(diagnose: Diagnose, path: Path) -> N
     assert folder(path) not in {f.record.slug for f in report.findings if f.record and f.role == "root_cause"}
     wanted = expectation(path).get("near_miss_root")
     assert [squeezed(root.message)[:40] for root in roots(report)] == ([squeezed(wanted)[:40]] if wanted else [])
+
+
+@pytest.mark.parametrize("path", FURTHER, ids=lambda path: f"{folder(path)}-{path.stem}")
+def test_further_samples(diagnose: Diagnose, path: Path) -> None:
+    """A further positive sample names its record alone, a further near miss does not name it."""
+    named = {root.record.slug if root.record else None for root in roots(diagnose(path.read_bytes()))}
+    assert (named == {folder(path)}) if path.name.startswith("positive") else folder(path) not in named
 
 
 @pytest.mark.parametrize("path", POSITIVE, ids=folder)

@@ -34,6 +34,24 @@ def test_hard_wraps_are_undone(width: int) -> None:
     assert texts(hard_wrapped(LOG, width)) == texts(LOG)
 
 
+@pytest.mark.parametrize("width", [90, 118])
+def test_wraps_among_wider_lines_are_undone(width: int) -> None:
+    """What somebody wrote around a wrapped log may be wider than it: a listing of files, a sentence."""
+    words = "config.json   generation_config.json   model-00001-of-00002.safetensors   tokenizer.json   " * 2
+    log = LOG + LOG.replace("214", "9914").replace("708]", "709]") + LOG.replace("214", "814").replace("708]", "710]")
+    assert texts(f"{words}.\nIt stops here.\n{hard_wrapped(log, width)}")[2:] == texts(log)
+
+
+def test_wide_lines_that_do_not_go_on_are_no_wrap() -> None:
+    """Lines of a table are equally long; what follows them is the next line."""
+    rows = "".join(
+        f'(APIServer pid=1) INFO:     192.0.2.{n}:50812 - "POST /v1/completions HTTP/1.1" 200 OK {n:02}\n'
+        for n in range(10, 40)
+    )
+    log = f"{'x' * 140}\n{rows}plain text of another program\n"
+    assert texts(log)[-1] == "plain text of another program"
+
+
 def test_padded_wraps_are_undone() -> None:
     """A copy from a terminal program pads every line with blanks to its width."""
     padded = "".join(f"{line:<100}\n" for line in hard_wrapped(LOG, 100).splitlines())

@@ -283,6 +283,18 @@ NOISE = [
         "rdma-driver-not-loaded",
     ),
     Noise("asyncio", "ERROR:asyncio:Task was destroyed but it is pending!", "task-exception-not-retrieved"),
+    Noise(
+        "proactor",
+        "Exception in callback _ProactorBasePipeTransport._call_connection_lost(None)\n"
+        "handle: <Handle _ProactorBasePipeTransport._call_connection_lost(None)>\n"
+        "Traceback (most recent call last):\n"
+        '  File "C:\\Python313\\Lib\\asyncio\\events.py", line 89, in _run\n'
+        "    self._context.run(self._callback, *self._args)\n"
+        '  File "C:\\Python313\\Lib\\asyncio\\proactor_events.py", line 165, in _call_connection_lost\n'
+        "    self._sock.shutdown(socket.SHUT_RDWR)\n"
+        "ConnectionResetError: [WinError 10054] An existing connection was forcibly closed by the remote host",
+        "client-reset-on-windows",
+    ),
     Noise("uvicorn", "WARNING:  Invalid HTTP request received.", "http-request-malformed"),
     Noise(
         "OpenTelemetry",

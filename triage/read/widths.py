@@ -42,6 +42,16 @@ class Widths:
         self._longest = [0, 0]
         self._at: list[set[int]] = [set(), set()]
         self._wide = False
+        self._settled: tuple[int, int] | None = None
+
+    def settle(self, width: int, agreeing: int) -> None:
+        """Take a width that is known though some lines are longer: they were written around what is wrapped.
+
+        Args:
+            width: in characters.
+            agreeing: how many different lines have it.
+        """
+        self._settled = width, agreeing
 
     def measure(self, text: str) -> None:
         """Count a line."""
@@ -68,13 +78,13 @@ class Widths:
 
     @property
     def width(self) -> int:
-        """The longest line's width."""
-        return self._longest[self._system]
+        """The longest line's width, or the one that was settled."""
+        return self._settled[0] if self._settled else self._longest[self._system]
 
     @property
     def agreeing(self) -> int:
         """How many different lines have that width, at most KEPT."""
-        return len(self._at[self._system])
+        return self._settled[1] if self._settled else len(self._at[self._system])
 
     @property
     def may_be_wrapped(self) -> bool:
@@ -84,4 +94,6 @@ class Widths:
     def is_full(self, text: str, after: str = "") -> bool:
         """Whether a line reaches the width, or would have with the wide character that the next one begins with."""
         size = columns(text) if self._system else len(text)
+        if self._settled:
+            return len(text) == self._settled[0]
         return size >= self.width or (self._wide and size == self.width - 1 and _WIDE.match(after) is not None)

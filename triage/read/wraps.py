@@ -6,6 +6,7 @@ with the next one, unless that begins with an envelope or is plainly a line of i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from triage.read.lines import PAUSE
 from triage.read.markdown import list_marks
 from triage.read.partials import WholeLine, join_partials
 from triage.read.regularity import is_log, learn
-from triage.read.widths import AGREEING, Widths
+from triage.read.widths import AGREEING, NARROW, WIDE, Widths
 
 WINDOW = 400
 """Lines looked at before the first is given on, to tell the width."""
@@ -31,6 +32,10 @@ NARROW_INSIDE = 60
 
 JOINED = 200
 """Lines joined to one at most."""
+
+CROWD, CROWD_SHARE = 8, 0.8
+"""Different lines of one length that go on in the next one, and their share of all of that length: the width of a wrap,
+though what somebody wrote around it is wider."""
 
 # A line that stands by itself even behind a full one.
 _OWN = regex.compile(
@@ -158,6 +163,7 @@ class _Joiner:
         self._settled = True
         # A quoted or indented paste: every line has the blanks. One traceback by itself starts in column 0.
         self._indent = self._indent if self._lines > 1 else 0
+        self._settle_width(rows)
         # What indents continuations indents all of them alike.
         continued = {
             before.text: len(after.body) - len(after.body.lstrip(" ")) - (0 if after.head else self._indent or 0)
@@ -168,6 +174,22 @@ class _Joiner:
         is_shown = len(continued) > 1 and not all(_FRAME.match(text) for text in continued)
         if is_shown and (hanging := min(continued.values())) > 1:
             self._hanging = " " * hanging
+
+    def _settle_width(self, rows: Sequence[_Row]) -> None:
+        """Find the width of a wrapped log that stands among wider lines: a report's own words, a listing of files."""
+        lines = Counter(len(text) for text in {row.text for row in rows})
+        goes_on = Counter(
+            len(before.text)
+            for before, after in pairwise(rows)
+            if after.body.strip() and not after.body.startswith("  ") and not self._begins(after.body.lstrip(" "))
+        )
+        crowds = [
+            size
+            for size, count in lines.items()
+            if NARROW <= size <= WIDE and count >= CROWD and goes_on[size] >= max(CROWD, CROWD_SHARE * count)
+        ]
+        if crowds and (size := max(crowds, key=lambda size: lines[size])) < max(lines):
+            self._totals.settle(size, lines[size])
 
     def _feed(self, row: _Row) -> Iterator[WholeLine]:
         """Give the piece that the new line shows to be complete, if any."""
