@@ -32,8 +32,8 @@ GENERAL_SHARE = 0.5
 START_LETTERS = 16
 """The letters before its first hole that a cause must have where it is but the start of a site's text."""
 
-SPECIAL_SHARE = 0.7
-"""The share of a cause's text that a more general site must have."""
+SPECIAL_SHARE, SPECIAL_LETTERS = 0.7, 20
+"""The share of a cause's text that a more general site must have, and its letters: "{} is not supported." is any."""
 
 SPELLED_SHARE, SPELLED_LETTERS = 0.35, 24
 """The same where the site has so many letters of its own: the cause spells out what a hole holds."""
@@ -165,7 +165,8 @@ class _Index:
 
 def _is_spelled_out(letters: int, share: float) -> bool:
     """Whether a site of so many letters says enough to be that of a cause of share times as many."""
-    return share * SPECIAL_SHARE <= 1 or (letters >= SPELLED_LETTERS and share * SPELLED_SHARE <= 1)
+    near = letters >= SPECIAL_LETTERS and share * SPECIAL_SHARE <= 1
+    return near or (letters >= SPELLED_LETTERS and share * SPELLED_SHARE <= 1)
 
 
 def _nearest(fits: Iterable[tuple[_Rank, str, Site]]) -> list[tuple[str, Site]]:
