@@ -78,7 +78,7 @@ START = regex.compile(
     r"|\*{3} |Killed$|Aborted|Segmentation fault|Illegal instruction|Bus error|\S+ exited with code \d+"
     rf"|{LOGGING_ERROR}$|/?[\w./-]+\.(?:cu|cuh|cc|cpp|h|hpp):\d+: "
     r"|[\w.@~:/\\-]*(?:\$|#|>) \S|\([\w-]+\) \S+@\S+|\[\w+@[^\]]+\]\s?[$#]|\+-{5,}|={5,}|-{5,}|<details|</"
-    r"|(?:In|Out) ?\[\d+\]: |>>> \S"
+    r"|(?:In|Out) ?\[\d+\]: "
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[\w.-]+:\d+:\d+ \[\d+\] |NCCL (?:WARN|INFO) "
 )
 """A line of loose text that begins something new: it ends a message that is still open."""
