@@ -459,3 +459,41 @@ def test_a_redacted_report_is_still_json():
     """Counts and placeholders are plain values."""
     clean = redact(_everywhere(HF, "", ""), private=True)
     assert json.loads(render(clean, "json"))["redacted"]["tokens"] >= 1
+
+
+KEY_BLOCK = (
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "MIIEowIBAAKCAQEAn1aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789abcdefghij",
+    "QwErTyUiOpAsDfGhJkLzXcVbNm0987654321qazwsxedcrfvtgbyhnujmikolp12",
+    "-----END RSA PRIVATE KEY-----",
+)
+
+
+@pytest.mark.parametrize("prefix", ["", "(APIServer pid=7) ERROR 11-30 14:15:09 [core.py:708] "])
+@pytest.mark.parametrize(
+    ("lines", "secrets"),
+    [
+        (KEY_BLOCK, KEY_BLOCK[1:3]),
+        (("- name: HF_TOKEN", "  value: mysecrettokenvalue1"), ("mysecrettokenvalue1",)),
+        (('{"name": "DB_PASSWORD",', ' "value": "jsonpw42aaa"}'), ("jsonpw42aaa",)),
+    ],
+)
+def test_secrets_over_several_lines_of_evidence(prefix, lines, secrets):
+    """Quoted lines are looked at together: what tells a secret may stand on the line above it."""
+    finding = _finding(evidence=tuple(f"{prefix}{line}" for line in lines))
+    shown = "\n".join(redact(Report("cause_found", (finding,)), private=True).findings[0].evidence)
+    assert not any(secret in shown for secret in secrets)
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("V1EnvVar(name='HF_TOKEN', value='clientpw99x')", "clientpw99x"),
+        ("os.environ['HF_TOKEN']='pythonpw77x'", "pythonpw77x"),
+        ("curl -s -u admin:curlpw55x http://example.com/", "curlpw55x"),
+        ("sshpass -p sshpw66xyz ssh node", "sshpw66xyz"),
+    ],
+)
+def test_secrets_of_other_programs(text, secret):
+    """Clients' objects, Python's environment, curl and sshpass name their secrets too."""
+    assert secret not in redact(Report("cause_found", (_finding(message=text),)), private=False).findings[0].message

@@ -95,13 +95,18 @@ def test_a_bundled_release_needs_no_learning(package: Path, capsys: pytest.Captu
 
 
 def test_a_damaged_index_names_the_mend(package: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The report says which package to forget; the list shows it, and forgetting it helps."""
+    """The report comes without it, and says which package to forget; the list shows it, and forgetting it helps."""
     cli.main(["learn", str(package), "--as-version", "1.0"])
-    (tmp_path / "data" / "sites" / "vllm-conveyor.jsonl").write_text("{}\n")
+    index = tmp_path / "data" / "sites" / "vllm-conveyor.jsonl"
     (tmp_path / "a.log").write_text(LOG)
-    capsys.readouterr()
-    assert cli.main([str(tmp_path / "a.log")]) == 2
-    assert "learn --remove vllm-conveyor" in capsys.readouterr().err
+    for damaged in (b"{}\n", index.read_bytes()[:-5]):
+        index.write_bytes(damaged)
+        capsys.readouterr()
+        assert cli.main([str(tmp_path / "a.log")]) == 0
+        said = capsys.readouterr()
+        assert "learn --remove vllm-conveyor" in said.err
+        assert said.out
+    index.write_text("{}\n")
     cli.main(["learn", "--list"])
     assert "is damaged" in capsys.readouterr().out
     assert cli.main(["learn", "--remove", "vllm-conveyor"]) == 0

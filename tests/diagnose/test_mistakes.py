@@ -249,6 +249,8 @@ def test_the_right_form_is_worked_out(diagnose: Diagnose, case: Case) -> None:
         ("32K", "count", (32768, False)),
         ("0,95", "float", (0.95, True)),
         ("95 %", "float", (0.95, True)),
+        ("1,500", "float", (1.5, False)),
+        ("1e30", "int", None),
         ("50%", "int", None),
         ("0.5", "int", None),
         ("16GiB", "int", None),
@@ -279,6 +281,13 @@ def test_number_meant(text: str, kind: str, meant: tuple[float, bool] | None) ->
 def test_json_meant(text: str, meant: str | None) -> None:
     """Words without quotes get them, Python's form becomes JSON; what is cut or no object stays unknown."""
     assert json_meant(text) == meant
+
+
+def test_a_fraction_stays_one(diagnose: Diagnose) -> None:
+    """A number above one is not offered for a part of the memory."""
+    said = "vllm serve: error: argument --gpu-memory-utilization/-gmu: invalid float value: '900%'"
+    found = diagnose(BANNER.format("0.32.0") + USAGE + said).findings[0]
+    assert not any(fix.set for fix in found.fixes)
 
 
 @pytest.mark.parametrize("unknown", ["--frobnicate-rate 3", "serve acme/m", "--x"])

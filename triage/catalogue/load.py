@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import orjson
@@ -42,7 +42,13 @@ def bundled_patterns() -> Path:
     raise RecordError("the bundled records are missing", hint, file=str(_PACKAGE / "_patterns"))
 
 
-def load(directories: Sequence[Path] = (), *, bundled: bool = True, learned: Path | None = None) -> Catalogue:
+def load(
+    directories: Sequence[Path] = (),
+    *,
+    bundled: bool = True,
+    learned: Path | None = None,
+    on_damaged: Callable[[RecordError], None] | None = None,
+) -> Catalogue:
     """Load the catalogue.
 
     Args:
@@ -50,6 +56,7 @@ def load(directories: Sequence[Path] = (), *, bundled: bool = True, learned: Pat
             a later one wins over an earlier one, and all over the bundled records.
         bundled: whether to start from the bundled records and flags.
         learned: the data folder with indexes of packages that the user had read, see :mod:`triage.catalogue.learned`.
+        on_damaged: told of each of these that cannot be used, which is left out; without it, they raise.
 
     Returns:
         The causes, by slug, the flags of each release of vLLM, and what tells releases apart.
@@ -72,11 +79,30 @@ def load(directories: Sequence[Path] = (), *, bundled: bool = True, learned: Pat
         if (patterns / "sites" / "vllm.jsonl").is_file():
             sites.append(SiteFile(patterns / "sites" / "vllm.jsonl"))
     if learned is not None:
-        sites += (SiteFile(path, f"vllm-triage learn --remove {path.stem}") for path in learned_files(learned))
+        sites += _learned(learned, on_damaged)
     for directory in directories:
         causes = overlay(causes, _checked(read_file(path, user=True) for path in record_files(directory)))
     index = Indexes(sites) if len(sites) > 1 else next(iter(sites), None)
     return Catalogue(causes, flags, marks, releases, index, options)
+
+
+def _learned(folder: Path, on_damaged: Callable[[RecordError], None] | None) -> Iterator[SiteFile]:
+    """The indexes that the user had read, whole ones only where somebody is told of the others."""
+    try:
+        for path in learned_files(folder):
+            index = SiteFile(path, f"vllm-triage learn --remove {path.stem}, and learn it again")
+            try:
+                index.check()
+            except RecordError as damage:
+                if on_damaged is None:
+                    raise
+                on_damaged(damage)
+                continue
+            yield index
+    except RecordError as damage:
+        if on_damaged is None:
+            raise
+        on_damaged(damage)
 
 
 def record_files(directory: Path) -> list[Path]:

@@ -100,6 +100,15 @@ class SiteFile:
         except (OSError, orjson.JSONDecodeError, LookupError, TypeError, ValueError) as error:
             raise RecordError(f"the index of sites is damaged: {error}", self._mend, file=str(self._path)) from error
 
+    def check(self) -> None:
+        """See that the file is whole, as far as its head and its end tell.
+
+        Raises:
+            RecordError: it is damaged.
+        """
+        if not self._data.endswith(b"\n"):
+            raise RecordError("the index of sites is damaged: it ends in a line", self._mend, file=str(self._path))
+
     @property
     def _data(self) -> bytes:
         return self._read[0]

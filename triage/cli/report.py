@@ -57,7 +57,7 @@ def run(words: Sequence[str]) -> int:
     """
     arguments = _parser().parse_args(words)
     outputs = _outputs(arguments)
-    known = catalogue.load(arguments.patterns, learned=catalogue.data_folder())
+    known = catalogue.load(arguments.patterns, learned=catalogue.data_folder(), on_damaged=complain)
     settings = _settings(arguments, _slugs(arguments.ignore, known.causes))
     triage = Triage(known, settings)
     stopper = Stopper()

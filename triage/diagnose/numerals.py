@@ -15,6 +15,9 @@ UNSET = frozenset({"", "none", "null", "nil", "undefined", "default", "auto", "u
 
 # vLLM's own reading of suffixes: k is 1000 and K 1024 (human_readable_int, vllm/utils/argparse_utils.py in 0.33.0).
 _SUFFIXES = {s: 1000**n for n, s in enumerate("kmgt", 1)} | {s: 1024**n for n, s in enumerate("KMGT", 1)}
+LARGEST = 10**12
+"""No setting is larger."""
+
 _GROUPED = re.compile(r"\d{1,3}(?:[,_' \u00a0]\d{3})+", re.ASCII)
 _NUMBER = re.compile(
     r"(?P<digits>\d{1,15}(?:[.,]\d{1,15})?)(?P<exponent>[eE]\+?\d{1,2})?\s*(?P<unit>[%A-Za-z]{0,6})", re.ASCII
@@ -46,7 +49,10 @@ def number_meant(text: str, kind: str, *, in_gib: bool = False) -> Meant | None:
     if found is None:
         return None
     unit, value = found["unit"], float(found["digits"].replace(",", ".") + (found["exponent"] or ""))
-    sure = not unit
+    if value > LARGEST:
+        return None
+    # "1,500" is a number with a separator to some and one and a half to others.
+    sure = not unit and not _GROUPED.fullmatch(text)
     if unit == "%":
         value, sure = value / 100, kind == "float"
     elif unit and in_gib and _BYTES.fullmatch(unit):

@@ -20,6 +20,9 @@ CLOSE, APART = 86.0, 3.0
 GIB_ENDINGS = ("-gb", "-gib", "--swap-space", "--kv-offloading-size")
 """Ends of the names of flags whose number is one of GiB."""
 
+FRACTIONS = ("-utilization", "-fraction", "-ratio", "-threshold")
+"""Ends of the names of flags whose number is a part of one."""
+
 _QUOTED = re.compile(r"'([^']{0,200})'")
 
 
@@ -103,7 +106,9 @@ def _counted(name: str, flag: Flag, text: str) -> Iterator[FixRecipe]:
     if wanted.lower() in UNSET:
         shown = f"'{braced(wanted)}'" if wanted else "an empty value"
         yield FixRecipe(title=f"drop {name}", unset=(name,), tradeoff=f"{shown} is no number; without it vLLM chooses")
-    elif (meant := number_meant(wanted, flag.type, in_gib=name.endswith(GIB_ENDINGS))) is not None:
+    elif (meant := number_meant(wanted, flag.type, in_gib=name.endswith(GIB_ENDINGS))) is not None and not (
+        name.endswith(FRACTIONS) and meant.value > 1
+    ):
         yield FixRecipe(
             title=f"write {meant.value} for {braced(wanted)}",
             set={name: meant.value},

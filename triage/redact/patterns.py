@@ -45,8 +45,8 @@ _QUOTED = r"""\\"([^"\\]*)|"((?:[^"\\]|\\.)*)|'((?:[^'\\]|\\.)*)"""
 _TYPES = words("str optional list bool any union dict tuple int none secretstr self args kwargs")
 SENTENCE = words(
     "a all an and are argument as at be but by can cannot env environment flag for from has if in instead is it must "
-    "need needs no not of on option or parameter required set should so than that the then there this to use value "
-    "variable was when where which will with without you your"
+    "need needs no not of on option or parameter required set should so takes than that the then there this to use "
+    "value variable was when where which will with without you your"
 )
 """What follows a flag or a name in a sentence about it."""
 
@@ -239,9 +239,19 @@ SECRETS: tuple[Pattern, ...] = (
     ),
     Pattern(
         None,
-        re.compile(rf"""name:\s{{1,8}}["']?{_SECRET_NAME}["']?\s{{1,40}}value:\s{{1,8}}["']?([^\s"'<>]+)"""),
+        # "name: X" over "value: Y" of a manifest, the same as JSON, and as a client's objects print themselves.
+        re.compile(
+            rf"""(?<![A-Za-z])name\\?["']?\s{{0,4}}[:=]\s{{0,8}}\\?["']?{_SECRET_NAME}\\?["']?,?
+            (?:\s{{0,40}}|[ \t]{{0,8}}\r?\n[^\n]{{0,160}}?[ \t]{{0,40}})\\?["']?(?<![A-Za-z])value\\?["']?\s{{0,4}}[:=]\s{{0,8}}\\?["']?([^\s"'<>,(){{}}\\]+)""",
+            re.VERBOSE,
+        ),
         _named,
     ),
+    Pattern(None, re.compile(rf"""\[\\?["']{_SECRET_NAME}\\?["']\]\s{{0,2}}=\s{{0,2}}(?:{_QUOTED})"""), _named),
+    Pattern(
+        "password", re.compile(r"""\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[ =]["']?([^\s:'"]{1,100}:[^\s'"]{1,200})""")
+    ),
+    Pattern("password", re.compile(r"""\bsshpass\s{1,4}-p\s{0,4}["']?([^\s'"]{1,200})""")),
 )
 """Secrets by their shape, then by the name in front of them."""
 

@@ -60,7 +60,11 @@ def _line(
     location: Location, installed: str | None, lines_of: Callable[[Location], Sequence[Mapping[str, int]]]
 ) -> int | None:
     """The line in the installed release: the same in the same release, else that of the same message."""
-    if location.version is None or installed is None or _is_same(location.version, installed):
+    if location.basis == "traceback" or location.version is None:
+        return location.line
+    if installed is None:  # a checkout: which release's line it has is not known
+        return None
+    if _is_same(location.version, installed):
         return location.line
     found = {lines[release] for lines in lines_of(location) for release in lines if _is_same(release, installed)}
     return found.pop() if len(found) == 1 else None

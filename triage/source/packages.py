@@ -13,6 +13,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.parser import HeaderParser
@@ -214,8 +215,11 @@ def _archive(path: Path, stack: contextlib.ExitStack) -> Package:
 
 
 def _zip_bytes(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    with archive.open(member) as file:
-        return file.read(MAX_FILE_BYTES + 1)  # what a member says of its size may be untrue
+    try:
+        with archive.open(member) as file:
+            return file.read(MAX_FILE_BYTES + 1)  # what a member says of its size may be untrue
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise OSError(f"{member.filename}: {error}") from error
 
 
 def _tar_bytes(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
