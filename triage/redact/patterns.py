@@ -242,7 +242,8 @@ SECRETS: tuple[Pattern, ...] = (
         # "name: X" over "value: Y" of a manifest, the same as JSON, and as a client's objects print themselves.
         re.compile(
             rf"""(?<![A-Za-z])name\\?["']?\s{{0,4}}[:=]\s{{0,8}}\\?["']?{_SECRET_NAME}\\?["']?,?
-            (?:\s{{0,40}}|[ \t]{{0,8}}\r?\n[^\n]{{0,160}}?[ \t]{{0,40}})\\?["']?(?<![A-Za-z])value\\?["']?\s{{0,4}}[:=]\s{{0,8}}\\?["']?([^\s"'<>,(){{}}\\]+)""",
+            (?:\s{{0,40}}|[ \t]{{0,8}}\r?\n[^\n]{{0,160}}?[ \t]{{0,40}})
+            \\?["']?(?<![A-Za-z])value\\?["']?\s{{0,4}}[:=]\s{{0,8}}\\?["']?([^\s"'<>,(){{}}\\]+)""",
             re.VERBOSE,
         ),
         _named,
