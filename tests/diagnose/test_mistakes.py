@@ -129,6 +129,15 @@ CASES = (
         "vllm serve acme/m --kv-cache-dtype fp8",
     ),
     Case(
+        "a dtype under another name",
+        "0.32.0",
+        "vllm serve acme/m --dtype bf16",
+        "vllm serve: error: argument --dtype: invalid choice: 'bf16' (choose from auto, bfloat16, float, float16)",
+        {"--dtype": "bfloat16"},
+        (),
+        "vllm serve acme/m --dtype bfloat16",
+    ),
+    Case(
         "JSON whose quotes the shell took",
         "0.32.0",
         "vllm serve acme/m --compilation-config {mode:3,cudagraph_mode:NONE}",

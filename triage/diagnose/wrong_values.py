@@ -23,6 +23,9 @@ GIB_ENDINGS = ("-gb", "-gib", "--swap-space", "--kv-offloading-size")
 FRACTIONS = ("-utilization", "-fraction", "-ratio", "-threshold")
 """Ends of the names of flags whose number is a part of one."""
 
+_ALSO_CALLED = {"fp16": "float16", "half": "float16", "bf16": "bfloat16", "fp32": "float32"}
+"""What other programs call the dtypes of PyTorch."""
+
 _QUOTED = re.compile(r"'([^']{0,200})'")
 
 
@@ -89,6 +92,8 @@ def _chosen(name: str, value: str, choices: str) -> Iterator[FixRecipe]:
     close = [text for text, score, _ in found if score >= CLOSE]
     if len(found) > 1 and found[0][1] - found[1][1] < APART:
         close = []
+    if (called := _ALSO_CALLED.get(plain(wanted))) in texts and called is not None:
+        close = [called]
     for text in (same if len(same) == 1 else close)[:1]:
         yield FixRecipe(
             title=f"write {braced(text)} for {braced(wanted)}",

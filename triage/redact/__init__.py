@@ -14,7 +14,7 @@ from typing import Any
 
 from triage.model import Fix, Report, Run
 from triage.redact.names import is_of_host, kind_of_name, shell_variable, words
-from triage.redact.patterns import PROMPTS, SECRETS, WRAP, Pattern, shell_words
+from triage.redact.patterns import PROMPTS, SECRETS, SPANNING, WRAP, Pattern, shell_words
 from triage.redact.private import PRIVATE, hosts_in, is_private_host
 
 __all__ = ["redact"]
@@ -93,7 +93,7 @@ class _Redaction:
             self.substitute(text, SECRETS)
         for finding in report.findings:
             # A key's block, a manifest's name over its value, a token that a terminal broke: over several lines.
-            self.substitute("\n".join(finding.evidence), SECRETS)
+            self.substitute("\n".join(finding.evidence), SPANNING)
         # A short one would take ordinary words out; the longest first, as one may begin with another.
         found = {text: kind for text, kind in self.kinds.items() if kind in _BY_HEART and len(text) >= _LONG_ENOUGH}
         both = {**self.pieces, **found}

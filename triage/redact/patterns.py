@@ -165,7 +165,7 @@ WRAPPED: tuple[Pattern, ...] = (
 )
 """Secrets that a terminal broke in two: those of known length first, then those that go on as a token would."""
 
-SECRETS: tuple[Pattern, ...] = (
+SPANNING: tuple[Pattern, ...] = (
     Pattern(
         "key",
         re.compile(
@@ -173,6 +173,22 @@ SECRETS: tuple[Pattern, ...] = (
         ),
     ),
     *WRAPPED,
+    Pattern(
+        None,
+        # "name: X" over "value: Y" of a manifest, the same as JSON, and as a client's objects print themselves.
+        re.compile(
+            rf"""(?<![A-Za-z])name\\?["']?\s{{0,4}}[:=]\s{{0,8}}\\?["']?{_SECRET_NAME}\\?["']?,?
+            (?:\s{{0,40}}|[ \t]{{0,8}}\r?\n[^\n]{{0,160}}?[ \t]{{0,40}})
+            \\?["']?(?<![A-Za-z])value\\?["']?\s{{0,4}}[:=]\s{{0,8}}\\?["']?([^\s"'<>,(){{}}\\]+)""",
+            re.VERBOSE,
+        ),
+        _named,
+    ),
+)
+"""Secrets that several lines hold together, so that no line tells by itself."""
+
+SECRETS: tuple[Pattern, ...] = (
+    *SPANNING,
     # A real one has 34 letters and digits; cut ones are shorter, and hf_overrides is a flag.
     _token(r"hf_(?:[A-Za-z0-9]{30,}|(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{10,})"),
     _token(r"gh[pousr]_[A-Za-z0-9]{20,}"),
@@ -236,17 +252,6 @@ SECRETS: tuple[Pattern, ...] = (
             re.VERBOSE,
         ),
         _after_slip,
-    ),
-    Pattern(
-        None,
-        # "name: X" over "value: Y" of a manifest, the same as JSON, and as a client's objects print themselves.
-        re.compile(
-            rf"""(?<![A-Za-z])name\\?["']?\s{{0,4}}[:=]\s{{0,8}}\\?["']?{_SECRET_NAME}\\?["']?,?
-            (?:\s{{0,40}}|[ \t]{{0,8}}\r?\n[^\n]{{0,160}}?[ \t]{{0,40}})
-            \\?["']?(?<![A-Za-z])value\\?["']?\s{{0,4}}[:=]\s{{0,8}}\\?["']?([^\s"'<>,(){{}}\\]+)""",
-            re.VERBOSE,
-        ),
-        _named,
     ),
     Pattern(None, re.compile(rf"""\[\\?["']{_SECRET_NAME}\\?["']\]\s{{0,2}}=\s{{0,2}}(?:{_QUOTED})"""), _named),
     Pattern(
