@@ -295,6 +295,11 @@ NOISE = [
         "ConnectionResetError: [WinError 10054] An existing connection was forcibly closed by the remote host",
         "client-reset-on-windows",
     ),
+    Noise(
+        "end of a wrapped warning",
+        "rors like `OSError: [Errno 24] Too many open files`. Consider increasing with ulimit -n",
+        "ulimit-not-raised",
+    ),
     Noise("uvicorn", "WARNING:  Invalid HTTP request received.", "http-request-malformed"),
     Noise(
         "OpenTelemetry",
