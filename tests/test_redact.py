@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from triage.model import Finding, Fix, InputFacts, Location, RecordRef, Report, Run
@@ -419,6 +419,7 @@ def test_no_secret_survives_in_any_format(secret, left, right, private):
     ).map("".join),
     st.booleans(),
 )
+@example(text="AKIAIOSFODNN7EXAMPLEghp_abcdefghijklmnopqrstuvwxyz0123456789", private=False)
 def test_doing_it_again_changes_nothing(text, private):
     """A redacted report has nothing left to take out, and its counts stay."""
     report = replace(_everywhere("secretless", text, text), redacted={"tokens": 1})

@@ -122,7 +122,11 @@ class _Redaction:
         return f"<redacted:{kind}>"
 
     def substitute(self, text: str, patterns: tuple[Pattern, ...]) -> str:
-        """The text with placeholders for what the patterns find."""
+        """The text with placeholders for what the patterns find; a find may lay bare the one that it ran into."""
+        once = self._substituted(text, patterns)
+        return once if once == text else self._substituted(once, patterns)
+
+    def _substituted(self, text: str, patterns: tuple[Pattern, ...]) -> str:
         for pattern in patterns:
             parts: list[str] = []
             at = 0
